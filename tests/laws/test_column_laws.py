@@ -6,6 +6,7 @@ import random
 import struct
 from fractions import Fraction
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -84,6 +85,13 @@ def test_machine_code_has_the_bits_of_numpy(arithmetic: Arithmetic, terms: list[
     joined.compile_now()
     together = joined(names, ROWS)
     assert (together.lost[0] == np.logical_or.reduce(plain.lost)).all()
+    with patch("surefoot.simulate.batch.fast_columns._MOST_OPERATIONS", 2):
+        split = FastColumns(numpy_tier, joined=True)
+    split.compile_now()
+    parts = split(names, ROWS)
+    assert (parts.lost[0] == together.lost[0]).all()
+    for a, b, lost in zip(parts.columns, plain.columns, plain.lost, strict=True):
+        assert a[~lost].tobytes() == b[~lost].tobytes()
     for a, b, c, left, right in zip(
         plain.columns, found.columns, together.columns, plain.lost, found.lost, strict=True
     ):

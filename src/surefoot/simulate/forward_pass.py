@@ -93,24 +93,27 @@ def forward_kernel_text() -> str:
     return "\n".join([affine_kernel_text(), *(f.text() for f in functions)])
 
 
-def affine_kernel_text() -> str:
-    """y = weights x + bias for sixteen rows, then perhaps a ReLU; xs, ys: from one input or output to the next."""
+def affine_kernel_text(size: int = OUTPUT_GROUP) -> str:
+    """y = weights x + bias for sixteen rows, `size` outputs at a time, then perhaps a ReLU.
+
+    xs, ys: from one input or output to the next.
+    """
     read = "ptr noalias nocapture readonly"
     return "\n".join(
         [
-            f"define internal void @affine({read} %x, {read} %w, {read} %b, ptr noalias nocapture %y,"
+            f"define internal void @affine{size}({read} %x, {read} %w, {read} %b, ptr noalias nocapture %y,"
             " i64 %xs, i64 %ys, i64 %inputs, i64 %groups, i1 %relu)"
             f' nounwind "min-legal-vector-width"="{32 * BLOCK_ROWS}" {{',
             "entry:",
             "  br label %group",
             "group:",
             "  %g = phi i64 [0, %entry], [%g1, %done]",
-            "  %size = mul i64 %inputs, " + str(OUTPUT_GROUP),
+            f"  %size = mul i64 %inputs, {size}",
             "  %start = mul i64 %g, %size",
             "  %wg = getelementptr float, ptr %w, i64 %start",
             "  br label %inner",
-            *_inner_loop_lines(),
-            *_store_lines(),
+            *_inner_loop_lines(size),
+            *_store_lines(size),
             "  %g1 = add i64 %g, 1",
             "  %more = icmp slt i64 %g1, %groups",
             "  br i1 %more, label %group, label %end",
@@ -123,21 +126,22 @@ def affine_kernel_text() -> str:
 
 def _splat_lines(name: str, scalar: str) -> Iterator[str]:
     yield f"  %{name}i = insertelement {_VECTOR} poison, float {scalar}, i64 0"
-    yield f"  %{name} = shufflevector {_VECTOR} %{name}i, {_VECTOR} poison, <{BLOCK_ROWS} x i32> zeroinitializer"
+    zeros = f"<{BLOCK_ROWS} x i32> zeroinitializer"
+    yield f"  %{name} = shufflevector {_VECTOR} %{name}i, {_VECTOR} poison, {zeros}"
 
 
-def _inner_loop_lines() -> Iterator[str]:
+def _inner_loop_lines(size: int) -> Iterator[str]:
     """One input: its product with the weight of each output, added to each sum."""
     yield "inner:"
     yield "  %i = phi i64 [0, %group], [%i1, %inner]"
-    for t in range(OUTPUT_GROUP):
+    for t in range(size):
         yield f"  %a{t} = phi {_VECTOR} [zeroinitializer, %group], [%s{t}, %inner]"
     yield "  %row = mul i64 %i, %xs"
     yield "  %xp = getelementptr float, ptr %x, i64 %row"
     yield f"  %xv = load {_VECTOR}, ptr %xp, align 4"
-    yield f"  %column = mul i64 %i, {OUTPUT_GROUP}"
+    yield f"  %column = mul i64 %i, {size}"
     yield "  %wp = getelementptr float, ptr %wg, i64 %column"
-    for t in range(OUTPUT_GROUP):
+    for t in range(size):
         yield f"  %wp{t} = getelementptr float, ptr %wp, i64 {t}"
         yield f"  %wl{t} = load float, ptr %wp{t}, align 4"
         yield from _splat_lines(f"w{t}", f"%wl{t}")
@@ -148,10 +152,10 @@ def _inner_loop_lines() -> Iterator[str]:
     yield "  br i1 %again, label %inner, label %done"
 
 
-def _store_lines() -> Iterator[str]:
+def _store_lines(size: int) -> Iterator[str]:
     yield "done:"
-    yield f"  %first = mul i64 %g, {OUTPUT_GROUP}"
-    for t in range(OUTPUT_GROUP):
+    yield f"  %first = mul i64 %g, {size}"
+    for t in range(size):
         yield f"  %o{t} = add i64 %first, {t}"
         yield f"  %bp{t} = getelementptr float, ptr %b, i64 %o{t}"
         yield f"  %bl{t} = load float, ptr %bp{t}, align 4"
@@ -204,7 +208,7 @@ def _network_function() -> IrFunction:
         weights, bias = (f.value(f"inttoptr i64 {f.load(layer, i)} to ptr") for i in ("2", "3"))
         relu = f.compare("ne", f.load(layer, "4"), "0")
         f.do(
-            f"call void @affine(ptr {here}, ptr {weights}, ptr {bias}, ptr {there}, "
+            f"call void @affine{OUTPUT_GROUP}(ptr {here}, ptr {weights}, ptr {bias}, ptr {there}, "
             f"i64 {BLOCK_ROWS}, i64 {BLOCK_ROWS}, i64 {inputs}, i64 {groups}, i1 {relu})"
         )
         f.set_variable(side, other)

@@ -14,7 +14,7 @@ have neither.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial, reduce
 from typing import Any, TypeAlias
@@ -103,14 +103,33 @@ def compile_columns(
     """
     listing = _Listing(kinds, arithmetic, exact)
     places = tuple(fold_term(term, listing.leaf, listing.apply_operator) for term in terms)
-    last = list(range(len(listing.nodes)))
-    for place, node in enumerate(listing.nodes):
+    same = all(node.exact for node in listing.nodes)
+    return ColumnTerms(tuple(listing.nodes), places, _last_uses(listing.nodes, places), same)
+
+
+def select_columns(terms: ColumnTerms, first: int, stop: int) -> ColumnTerms:
+    """Some of the terms, with what they need only."""
+    wanted = set(terms.places[first:stop])
+    for place in range(len(terms.nodes) - 1, -1, -1):
+        if place in wanted:
+            wanted.update(terms.nodes[place].arguments)
+    kept = sorted(wanted)
+    number = {place: new for new, place in enumerate(kept)}
+    nodes = tuple(
+        replace(terms.nodes[p], arguments=tuple(number[a] for a in terms.nodes[p].arguments)) for p in kept
+    )
+    places = tuple(number[p] for p in terms.places[first:stop])
+    return ColumnTerms(nodes, places, _last_uses(nodes, places), all(node.exact for node in nodes))
+
+
+def _last_uses(nodes: Sequence[ColumnNode], places: Sequence[int]) -> tuple[int, ...]:
+    last = list(range(len(nodes)))
+    for place, node in enumerate(nodes):
         for used in node.arguments:
             last[used] = place
     for place in places:
-        last[place] = len(listing.nodes)
-    same = all(node.exact for node in listing.nodes)
-    return ColumnTerms(tuple(listing.nodes), places, tuple(last), same)
+        last[place] = len(nodes)
+    return tuple(last)
 
 
 @dataclass(slots=True)

@@ -58,6 +58,8 @@ class BatchPolicy:
     names: tuple[str, ...]
     terms: dict[int, FastColumns]  # by identity of the (sub-)policy: what it reads of a state
     networks: dict[int, ColumnNetwork]
+    places: dict[int, NDArray[np.int64]]  # by output, the place of its action among all
+    threads: int = 1
     even: bool = False  # what is drawn is drawn with equal chances: every action may be
 
     def decide(self, state: Names, own: Truths, count: int, uniform: Uniform) -> BatchDecision:
@@ -82,19 +84,21 @@ class BatchPolicy:
         self, policy: NeuralPolicy, state: Names, own: Truths, rows: NDArray[np.int64], uniform: Uniform
     ) -> BatchDecision:
         seen = self.terms[id(policy)](state, len(rows))
-        found = self.networks[id(policy)].outputs(seen.columns, len(rows))
-        fine = np.isfinite(found).all(axis=0)
-        lost = np.asarray(np.logical_or.reduce([~fine, *seen.lost]))
+        found = self.networks[id(policy)].outputs(seen.columns, len(rows), self.threads)
+        lost = np.asarray(~np.isfinite(found).all(axis=0))
+        for undefined in seen.lost:
+            lost |= undefined
         if policy.choose is Choose.VALUE:
             return self._controls(list(found.astype(np.float64)), lost, found.T)
         if policy.choose is Choose.SAMPLE:
             return self._drawn(policy, found.T, own, rows, lost, uniform)
-        places = np.array([self.names.index(n) for n in action_names(policy, self.environment)])
+        places = self.places[id(policy)]
         active, allowed = own.any(axis=0), found
         if policy.choose is Choose.ARGMAX_APPLICABLE:
             allowed = np.where(own[places], found, np.float32(-np.inf))
             lost |= active & ~own[places].any(axis=0)
-        actions = np.where(active, places[_largest_places(allowed)], NOBODY)
+        best = _largest_places(allowed)
+        actions = np.where(active, places[best], NOBODY)
         return BatchDecision(actions, self._stalled(actions, own), lost, outputs=found.T)
 
     def _drawn(
@@ -106,7 +110,7 @@ class BatchPolicy:
         lost: Truths,
         uniform: Uniform,
     ) -> BatchDecision:
-        places = np.array([self.names.index(n) for n in action_names(policy, self.environment)])
+        places = self.places[id(policy)]
         wide = outputs.astype(np.float64)
         weights = np.ones_like(wide) if self.even else np.exp(wide - wide.max(axis=1, keepdims=True))
         sums = np.cumsum(weights, axis=1)
@@ -126,10 +130,12 @@ class BatchPolicy:
         return BatchDecision(actions, self._stalled(actions, own), lost, outputs=outputs, may_stall=may_stall)
 
     def _stalled(self, actions: NDArray[np.int64], own: Truths) -> Truths:
-        enabled = (
-            own[actions, np.arange(len(actions))] if len(own) else np.zeros(len(actions), dtype=np.bool_)
-        )
-        return (actions >= 0) & ~enabled
+        if len(own) > _FEW_OUTPUTS:
+            return (actions >= 0) & ~own[actions, np.arange(len(actions))]
+        stalled = np.zeros(len(actions), dtype=np.bool_)
+        for number, enabled in enumerate(own):
+            stalled |= (actions == number) & ~enabled
+        return stalled
 
     def _program(
         self,
@@ -226,12 +232,13 @@ class BatchPolicy:
 def _largest_places(values: Array32) -> NDArray[np.int64]:
     """The place of the largest number of each column, the first of equals."""
     if len(values) > _FEW_OUTPUTS:
-        return values.argmax(axis=0)
+        return np.asarray(values.argmax(axis=0))
     best, place = values[0], np.zeros(values.shape[1], dtype=np.int64)
     for number in range(1, len(values)):
         better = values[number] > best
-        place = np.where(better, number, place)
-        best = np.where(better, values[number], best)
+        place[better] = number
+        if number + 1 < len(values):
+            best = np.where(better, values[number], best)
     return place
 
 
@@ -241,17 +248,23 @@ def _near_share(count: int) -> float:
 
 
 def compile_batch_policy(
-    policy: Policy, environment: Environment, kinds: Mapping[str, ValueType], *, exact: bool
+    policy: Policy, environment: Environment, kinds: Mapping[str, ValueType], *, exact: bool, threads: int
 ) -> BatchPolicy:
     """What every part of the policy reads of a state, compiled once."""
     terms: dict[int, FastColumns] = {}
     networks: dict[int, ColumnNetwork] = {}
+    places: dict[int, NDArray[np.int64]] = {}
+    names = () if environment.controls else action_names(policy, environment)
 
     def compile_part(part: Policy) -> None:
         match part:
             case NeuralPolicy(network=network, observe=observed):
-                terms[id(part)] = compiled(observed)
+                terms[id(part)] = compile_fast_columns(
+                    observed, kinds, environment.arithmetic, exact=exact, joined=True, threads=threads
+                )
                 networks[id(part)] = compile_column_network(network)
+                if names:
+                    places[id(part)] = np.array([names.index(n) for n in action_names(part, environment)])
             case ProgramPolicy(branches):
                 terms[id(part)] = compiled([b.when for b in branches])
                 for branch in branches:
@@ -272,5 +285,4 @@ def compile_batch_policy(
         return compile_fast_columns(tuple(several), kinds, environment.arithmetic, exact=exact)
 
     compile_part(policy)
-    names = () if environment.controls else action_names(policy, environment)
-    return BatchPolicy(policy, environment, kinds, exact, names, terms, networks)
+    return BatchPolicy(policy, environment, kinds, exact, names, terms, networks, places, threads)

@@ -1,7 +1,7 @@
 """Terms over columns, at first by numpy, in machine code as soon as that is worth compiling.
 
-When that is depends on how many rows have been computed, not on the clock. Both have the same bits, but for
-sines and cosines: unless the reference's bits are asked for, machine code computes them in its own way.
+When that is depends on how many rows have been computed, not on the clock. Both have the same bits, but that
+machine code rounds sines and cosines correctly even where the bits of the reference are not asked for.
 """
 
 from __future__ import annotations
@@ -14,61 +14,93 @@ import numpy as np
 
 from surefoot.simulate.batch.machine_columns import (
     JOINED,
-    SINES,
+    STORED,
     StageCode,
     split_into_stages,
     stage_metadata,
     write_stage,
 )
-from surefoot.term.columns import Column, ColumnTerms, ColumnValues, compile_columns, give_rows, rows_lost
+from surefoot.simulate.batch.row_parts import run_row_parts
+from surefoot.term.columns import (
+    Column,
+    ColumnTerms,
+    ColumnValues,
+    compile_columns,
+    give_rows,
+    rows_lost,
+    select_columns,
+)
 from surefoot.term.term import Term
-from surefoot.term.types import BOOL, INT, Sort
+from surefoot.term.types import BOOL, ELEMENTARY, INT, Sort
 from surefoot.term.value_types import Arithmetic, ValueType
 from surefoot.work.machine.jit import Machine, cache_folder, compile_llvm_ir
 
-_COMPILING, _COMPILING_OPERATION = (
-    0.05,
-    0.001,
-)  # seconds that compiling is thought to take, and for each operation
-_CALL, _ROW = 3e-6, 2e-9  # and those of an operation of numpy, and of each row of it
-_MOST_OPERATIONS = 4_000
-_FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
+# Seconds that compiling is thought to take: at least, by operation, and by pair of operations.
+_COMPILING, _OPERATION, _PAIR = 0.02, 1e-3, 3e-6
+# And those of numpy: by operation, and by row of one; of elementary functions, in its bits or exactly.
+_CALL, _ROW, _ELEMENTARY_ROW, _EXACT_ROW = 5e-6, 2e-9, 2e-8, 1e-6
+_MOST_OPERATIONS = 400  # in one piece: compiling cannot be interrupted
+_FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
 
 class FastColumns:
-    """As `ColumnTerms`; `joined`: the rows that any term loses are one column."""
+    """As `ColumnTerms`, many of them in parts; `joined`: the rows that any term loses are one column."""
 
-    def __init__(self, terms: ColumnTerms, *, joined: bool = False, sines: bool = False) -> None:
-        self.terms, self.joined = terms, joined
-        self.sines = sines and any(node.term is not None and node.term.op in SINES for node in terms.nodes)
-        self._operations = sum(node.arguments != () for node in terms.nodes)
-        self._worth = _COMPILING + _COMPILING_OPERATION * self._operations
-        self._machines: list[MachineColumns] = []
+    def __init__(self, terms: ColumnTerms, *, joined: bool = False, threads: int = 1) -> None:
+        self.terms, self.joined, self.threads = terms, joined, threads
+        operations = [node.term.op for node in terms.nodes if node.term is not None]
+        self._operations = len(operations)
+        self._worth = _COMPILING + _OPERATION * len(operations) + _PAIR * len(operations) ** 2
+        slow = sum(op in ELEMENTARY for op in operations)
+        self._by_row = _ROW * len(operations) + (_EXACT_ROW if terms.exact else _ELEMENTARY_ROW) * slow
+        self._machine: MachineColumns | None = None
+        self._without_sines: MachineColumns | None = None  # for angles that are too large
         self._open = 0 < self._operations <= _MOST_OPERATIONS
+        self._parts: list[FastColumns] = []
+        if self._operations > _MOST_OPERATIONS and len(terms.places) > 1:
+            middle = len(terms.places) // 2
+            for some in (select_columns(terms, 0, middle), select_columns(terms, middle, len(terms.places))):
+                self._parts.append(FastColumns(some, joined=joined, threads=threads))
 
     @property
     def exact(self) -> bool:
         """Has every row the bits of the reference?"""
-        return self.terms.exact and not self.sines
+        return self.terms.exact
 
     def __call__(self, names: Mapping[str, Column], count: int) -> ColumnValues:
-        if self._machines and count:
-            for machine in self._machines:
-                found = machine(names, count)
-                if found is not None:
-                    return found
+        if self._parts:
+            left, right = (part(names, count) for part in self._parts)
+            lost = [left.lost[0] | right.lost[0]] if self.joined else left.lost + right.lost
+            return ColumnValues(left.columns + right.columns, lost)
         if self._open:
-            self._worth -= self._operations * (_CALL + _ROW * count)
+            self._worth -= _CALL * self._operations + self._by_row * count
             if self._worth < 0:
                 self.compile_now()
+        if not self._operations:
+            leaves = [self.terms.nodes[p].content for p in self.terms.places]
+            columns = [give_rows(names[c] if isinstance(c, str) else c, count) for c in leaves]
+            none = np.zeros(count, dtype=np.bool_)
+            return ColumnValues(columns, [none] if self.joined else [none] * len(columns))
+        if self._machine is not None and count:
+            made = self._machine(names, count)
+            if made is None:
+                self._without_sines = self._without_sines or self._compile(sines=False)
+                made = self._without_sines(names, count)
+            assert made is not None
+            return made
         found = self.terms(names, count)
         return ColumnValues(found.columns, [_join_rows(found.lost, count)]) if self.joined else found
 
     def compile_now(self) -> None:
+        for part in self._parts:
+            part.compile_now()
+        if not self._open:
+            return
         self._open = False
-        self._machines = [MachineColumns(self.terms, joined=self.joined, sines=self.sines)]
-        if self.sines:  # for angles that are too large
-            self._machines.append(MachineColumns(self.terms, joined=self.joined, sines=False))
+        self._machine = self._compile(sines=True)
+
+    def _compile(self, *, sines: bool) -> MachineColumns:
+        return MachineColumns(self.terms, joined=self.joined, sines=sines, threads=self.threads)
 
 
 def compile_fast_columns(
@@ -78,16 +110,18 @@ def compile_fast_columns(
     *,
     exact: bool,
     joined: bool = False,
+    threads: int = 1,
 ) -> FastColumns:
+    """`exact`: all bits are those of the reference; `joined`: one column of lost rows for all terms."""
     compiled = compile_columns(terms, kinds, arithmetic, exact=exact)
-    return FastColumns(compiled, joined=joined, sines=not exact)
+    return FastColumns(compiled, joined=joined, threads=threads)
 
 
 class MachineColumns:
-    """Stages of machine code and of numpy in turns."""
+    """Stages of machine code and of numpy in turns; `sines`: these are machine code too."""
 
-    def __init__(self, terms: ColumnTerms, *, joined: bool, sines: bool) -> None:
-        self._terms, self._joined = terms, joined
+    def __init__(self, terms: ColumnTerms, *, joined: bool, sines: bool, threads: int) -> None:
+        self._terms, self._joined, self._threads = terms, joined, threads
         stages = split_into_stages(terms, sines=sines)
         self._by_numpy: dict[int, list[int]] = {}
         wanted: dict[int, dict[int, bool]] = {}
@@ -105,6 +139,7 @@ class MachineColumns:
             n: write_stage(terms, stages, n, list(wanted[n].items()), own if joined and n == last else ())
             for n in sorted(wanted)
         }
+        self._blocks = {n: _written_blocks(code, terms) for n, code in self._codes.items()}
         self._last = max(stages, default=0)
         self._overflowing = {p for p in terms.places if stages[p] % 2 and terms.nodes[p].computed}
         text = "\n".join([*(code.text for code in self._codes.values()), stage_metadata()])
@@ -112,7 +147,7 @@ class MachineColumns:
         self._functions = {n: _FUNCTION(self._machine.address(f"stage{n}")) for n in self._codes}
 
     def __call__(self, names: Mapping[str, Column], count: int) -> ColumnValues | None:
-        """None if an angle is too large."""
+        """None if a sine is not known to be right."""
         nodes = self._terms.nodes
         values: dict[int, Any] = {}
         lost: dict[int, Any] = {}
@@ -156,11 +191,23 @@ class MachineColumns:
                 given = np.ascontiguousarray(given, dtype=wanted)
             kept.append(given)
             table.append(given.__array_interface__["data"][0])
-        for place, is_lost in code.writes:
-            column = np.empty(count, dtype=_entry_type(BOOL if is_lost else nodes[place].sort))
-            (lost if is_lost else values)[place] = column
-            table.append(column.__array_interface__["data"][0])
-        return int(self._functions[code.number]((ctypes.c_int64 * len(table))(*table), count))
+        for sort, several in self._blocks[code.number]:
+            block = np.empty((len(several), count), dtype=_entry_type(sort))
+            table.append(block.__array_interface__["data"][0])
+            for (place, is_lost), column in zip(several, block, strict=True):
+                (lost if is_lost else values)[place] = column
+        addresses, function = (ctypes.c_int64 * len(table))(*table), self._functions[code.number]
+        return run_row_parts(
+            count, self._threads, lambda start, stop: function(addresses, start, stop, count)
+        )
+
+
+def _written_blocks(code: StageCode, terms: ColumnTerms) -> list[tuple[Sort, list[tuple[int, bool]]]]:
+    """What is written, by the kind of its entries, in the order of their addresses."""
+    found: dict[Sort, list[tuple[int, bool]]] = {sort: [] for sort in STORED}
+    for place, is_lost in code.writes:
+        found[BOOL if is_lost else terms.nodes[place].sort].append((place, is_lost))
+    return list(found.items())
 
 
 def _value_of(place: int, values: dict[int, Any], nodes: Sequence[Any], names: Mapping[str, Column]) -> Any:

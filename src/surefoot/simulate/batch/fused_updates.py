@@ -44,6 +44,11 @@ class FusedUpdates:
     terms: FastColumns  # a term for each name, and at the end whether all are within their limits
     others: tuple[str, ...]  # names whose kinds are more than limits
 
+    @property
+    def leaves_some(self) -> bool:
+        """Is there a transition that is not among these?"""
+        return bool((self.first[:-1] < 0).any())
+
     def pick_outcomes(self, picked: _Rows, numbers: NDArray[np.float64], *, by_probability: bool) -> _Rows:
         """Of rows with such transitions, by numbers in [0, 1)."""
         shares = self.shares[picked]
@@ -52,7 +57,7 @@ class FusedUpdates:
         sums = np.cumsum(shares, axis=1)
         picks = np.minimum((sums <= (numbers * sums[:, -1])[:, None]).sum(axis=1), shares.shape[1] - 1)
         never = shares[np.arange(len(picks)), picks] <= 0  # rounding at the end of the range
-        return np.where(never, np.argmax(shares, axis=1), picks)
+        return np.asarray(np.where(never, np.argmax(shares, axis=1), picks))
 
     def write(self, state: Names, codes: _Rows) -> tuple[dict[str, Column], Truths]:
         """The columns that change, and the rows in which something has no value or does not fit."""
@@ -75,6 +80,7 @@ def fuse_updates(
     named: Mapping[str, ValueType],
     *,
     exact: bool,
+    threads: int,
 ) -> FusedUpdates | None:
     """Of those transitions that are simple enough; None if there are none, or too many updates."""
     first = np.full(len(transitions) + 1, _NO_CODE)
@@ -109,7 +115,7 @@ def fuse_updates(
         table,
         names,
         kinds,
-        compile_fast_columns(terms, known, environment.arithmetic, exact=exact, joined=True),
+        compile_fast_columns(terms, known, environment.arithmetic, exact=exact, joined=True, threads=threads),
         tuple(n for n in names if _is_more_than_limits(kinds[n])),
     )
 

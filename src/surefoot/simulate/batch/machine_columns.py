@@ -4,7 +4,7 @@ The meaning, and the bits, are those of `term/columns.py`. What machine code doe
 functions, powers of many factors) is done by the rules of that module, between one loop and the next: stages
 take turns, machine code first. What a loop needs of an earlier one is computed again.
 
-With `sines` it does sines and cosines itself, in other bits, and says if an angle was too large for that.
+With `sines` it does sines and cosines itself, correctly rounded, and says if one was left open.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from surefoot.work.machine.llvm_ir import IrFunction
 
 _Operand: TypeAlias = tuple[str, Sort]  # a value of LLVM and its kind
 SINES = (Op.SIN, Op.COS)
-STORED = {BOOL: "i8", INT: "i64", REAL: "double"}  # of an entry of a column
-_HELD = {BOOL: "i1", INT: "i64", REAL: "double"}
+STORED: dict[Sort, str] = {BOOL: "i8", INT: "i64", REAL: "double"}  # of an entry of a column
+_HELD: dict[Sort, str] = {BOOL: "i1", INT: "i64", REAL: "double"}
 _NEVER = "false"
 JOINED = -1  # instead of a node
 _INFINITY = "0x7FF0000000000000"
@@ -79,11 +79,11 @@ def write_stage(
     """The loop of one stage. `wanted`: nodes whose columns others need, True: with the rows that are lost;
     `joined`: nodes whose lost rows are wanted as one column."""
     code = StageCode(number)
-    f = IrFunction(f"stage{number}", "ptr %table, i64 %count")
+    f = IrFunction(f"stage{number}", "ptr %table, i64 %first, i64 %count, i64 %total")
     body = _Body(terms, stages, code, f)
     f.do("br label %head")
     f.begin("head")
-    f.do("%row = phi i64 [0, %start], [%next, %head]")
+    f.do("%row = phi i64 [%first, %start], [%next, %head]")
     f.do("%before = phi i64 [0, %start], [%after, %head]")
     for place, and_lost in wanted:
         body.export(place, and_lost=and_lost)
@@ -113,16 +113,20 @@ class _Body:
     code: StageCode
     f: IrFunction
     known: dict[int, tuple[_Operand, str]] = field(default_factory=dict)
-    large: list[str] = field(default_factory=list)  # angles that are too large
+    written: list[Sort] = field(default_factory=list)
+    large: list[str] = field(default_factory=list)  # sines that are left open
 
     def opening(self) -> str:
-        """Addresses of all columns: those that are read, then those that are written."""
-        lines = []
-        for number, _ in enumerate([*self.code.reads, *self.code.writes]):
+        """Addresses of all columns: those that are read, then of each kind one for those that are written."""
+        lines, blocks, reads = [], dict[Sort, int](), len(self.code.reads)
+        for number in range(reads + len(STORED)):
             lines.append(f"  %t{number} = getelementptr ptr, ptr %table, i64 {number}")
-            name = number - len(self.code.reads)
-            column = f"%r{number}" if name < 0 else f"%w{name}"
-            lines.append(f"  {column} = load ptr, ptr %t{number}")
+            lines.append(f"  %r{number} = load ptr, ptr %t{number}")
+        for number, sort in enumerate(self.written):
+            block, place = f"%r{reads + list(STORED).index(sort)}", blocks.get(sort, 0)
+            blocks[sort] = place + 1
+            lines.append(f"  %d{number} = mul i64 %total, {place}")
+            lines.append(f"  %w{number} = getelementptr {STORED[sort]}, ptr {block}, i64 %d{number}")
         return "\n".join(lines)
 
     def export(self, place: int, *, and_lost: bool) -> None:
@@ -146,6 +150,7 @@ class _Body:
     def _store(self, place: int, value: str, sort: Sort, *, is_lost: bool) -> None:
         number = len(self.code.writes)
         self.code.writes.append((place, is_lost))
+        self.written.append(sort)
         text = self.f.value(f"zext i1 {value} to i8") if sort is BOOL else value
         at = self.f.at(f"%w{number}", "%row", STORED[sort])
         self.f.do(f"store {STORED[sort]} {text}, ptr {at}{_GROUP}")

@@ -102,15 +102,18 @@ class BatchModel:
     actions: Rows  # by transition: the place of the action of the policy, or NOBODY
     _only: Rows | None  # by action: its only transition (ENDED: none), if every one belongs to an action
     fused: FusedUpdates | None  # transitions that are simple enough to be taken together
+    _always: bool  # every transition is enabled in every state
     _plans: dict[int, TransitionPlan] = field(default_factory=dict)
 
     def enabled(self, state: Names, count: int, lost: Truths) -> Truths:
         """By transition and row; rows whose guards have no value are added to `lost`."""
+        if self._always:
+            return np.ones((len(self.transitions), count), dtype=np.bool_)
         found = self._ready(state, count)
         ready = np.array(found.columns, dtype=np.bool_).reshape(-1, count)
         for rows in found.lost:
             lost |= rows
-        possible = ready[self._parts[0]]
+        possible: Truths = ready[self._parts[0]]
         for others in self._parts[1:]:
             possible &= ready[others]
         return possible
@@ -119,44 +122,61 @@ class BatchModel:
         self, state: Names, count: int, lost: Truths, uniform: Uniform, *, by_probability: bool = True
     ) -> tuple[Truths, Truths, BatchDecision | None]:
         """The transitions that are enabled, those that are permitted, and the decision of the policy."""
+        possible, made = self._look(state, count, lost, uniform, by_probability=by_probability)
+        if made is None or self.environment.controls:
+            return possible, possible, made
+        mine = (self.actions == NOBODY)[:, None] | (self.actions[:, None] == made.actions)
+        return possible, possible & mine, made
+
+    def _look(
+        self, state: Names, count: int, lost: Truths, uniform: Uniform, *, by_probability: bool
+    ) -> tuple[Truths, BatchDecision | None]:
         if self.policy is None:
-            possible = self.enabled(state, count, lost)
-            return possible, possible, None
+            return self.enabled(state, count, lost), None
         policy = self.policy if by_probability else replace(self.policy, even=True)
         if self.environment.controls:
             none = np.zeros((0, count), dtype=np.bool_)
             made = policy.decide(state, none, count, uniform)
             lost |= made.lost
-            possible = self.enabled({**state, **made.controls}, count, lost)
-            return possible, possible, made
+            return self.enabled({**state, **made.controls}, count, lost), made
         possible = self.enabled(state, count, lost)
-        own = np.zeros((len(self.policy.names), count), dtype=np.bool_)
-        for action, row in zip(self.actions, possible, strict=True):
-            if action >= 0:
-                own[action] |= row
+        if self._only is self.actions:
+            own = possible
+        else:
+            own = np.zeros((len(self.policy.names), count), dtype=np.bool_)
+            for action, row in zip(self.actions, possible, strict=True):
+                if action >= 0:
+                    own[action] |= row
         made = policy.decide(state, own, count, uniform)
         lost |= made.lost
-        if self._only is not None:
-            permitted = np.zeros_like(possible)
-            rows = np.flatnonzero((made.actions >= 0) & ~made.stalled)
-            permitted[self._only[made.actions[rows]], rows] = True
-            return possible, permitted, made
-        mine = (self.actions == NOBODY)[:, None] | (self.actions[:, None] == made.actions)
-        return possible, possible & mine, made
+        return possible, made
+
+    def _pick(
+        self, state: Names, count: int, lost: Truths, uniform: Uniform, *, by_probability: bool
+    ) -> tuple[Truths, Rows, BatchDecision | None]:
+        """The transitions that are enabled, the one that each row takes, and the decision of the policy."""
+        if self._only is None:
+            possible, permitted, made = self.decide(
+                state, count, lost, uniform, by_probability=by_probability
+            )
+            return possible, _pick_permitted(permitted, uniform, np.arange(count)), made
+        possible, made = self._look(state, count, lost, uniform, by_probability=by_probability)
+        assert made is not None
+        picked = made.actions if self._only is self.actions else self._only[made.actions]
+        return possible, np.where((made.actions < 0) | made.stalled, ENDED, picked), made
 
     def step(self, state: Names, count: int, uniform: Uniform, *, by_probability: bool = True) -> BatchStep:
         """One step of every row."""
         lost = np.zeros(count, dtype=np.bool_)
-        possible, permitted, made = self.decide(state, count, lost, uniform, by_probability=by_probability)
-        rows = np.arange(count)
-        picked = _pick_permitted(permitted, uniform, rows)
+        possible, picked, made = self._pick(state, count, lost, uniform, by_probability=by_probability)
         outcomes, chosen = np.zeros(count, dtype=np.int64), dict[str, Column]()
         names = {**state, **made.controls} if made is not None else dict(state)
-        taken = np.bincount(picked + 1, minlength=len(self.transitions) + 1)[1:] > 0
-        after = dict(state)
-        if self.fused is not None and (taken & (self.fused.first[:-1] >= 0)).any():
+        after, taken = dict(state), np.zeros(0, dtype=np.bool_)
+        if self.fused is not None:
             after |= self._take_together(names, picked, outcomes, lost, uniform, by_probability)
-            taken &= self.fused.first[:-1] < 0
+        if self.fused is None or self.fused.leaves_some:
+            taken = np.bincount(picked + 1, minlength=len(self.transitions) + 1)[1:] > 0
+            taken &= self.fused is None or self.fused.first[:-1] < 0
         if taken.any():
             after = {
                 name: column.copy() if column is state[name] else column for name, column in after.items()
@@ -438,8 +458,11 @@ def _value_of_open_range(low: Any, high: Any, shares: NDArray[np.float64]) -> ND
     return float(low) + FAR * inner / (1 - inner) if high is None else float(high) - FAR * inner / (1 - inner)
 
 
-def make_batch_model(problem: Problem, *, exact: bool = False) -> BatchModel:
-    """Of a problem without flow. `exact`: sines and the like have the bits of the reference too."""
+def make_batch_model(problem: Problem, *, exact: bool = False, threads: int = 1) -> BatchModel:
+    """Of a problem without flow. `exact`: sines and the like have the bits of the reference too.
+
+    `threads`: among which many rows are split.
+    """
     environment = problem.environment
     if environment.flow is not None:
         raise Unsupported("a differential equation has no steps")
@@ -453,7 +476,7 @@ def make_batch_model(problem: Problem, *, exact: bool = False) -> BatchModel:
     named: dict[str, ValueType] = kinds | {c.name: Real() for c in environment.controls}
     policy = None
     if problem.policy is not None:
-        policy = compile_batch_policy(problem.policy, environment, kinds, exact=exact)
+        policy = compile_batch_policy(problem.policy, environment, kinds, exact=exact, threads=threads)
     ready: list[Term] = []
     place: dict[tuple[int, int], int] = {}
     for c, component in enumerate(environment.components):
@@ -468,6 +491,8 @@ def make_batch_model(problem: Problem, *, exact: bool = False) -> BatchModel:
         else NOBODY
         for t in transitions
     ]
+    numbers = np.array(actions, dtype=np.int64)
+    only = None if policy is None else _only_transitions(numbers, len(policy.names))
     most = max((len(t.edges) for t in transitions), default=1)
     parts = [[place[p] for p in (*t.edges, *t.edges[:1] * (most - len(t.edges)))] for t in transitions]
     return BatchModel(
@@ -478,11 +503,12 @@ def make_batch_model(problem: Problem, *, exact: bool = False) -> BatchModel:
         policy,
         exact,
         named,
-        compile_fast_columns(ready, named, environment.arithmetic, exact=exact, joined=True),
+        compile_fast_columns(ready, named, environment.arithmetic, exact=exact, joined=True, threads=threads),
         np.array(parts, dtype=np.int64).reshape(-1, most).T,
-        np.array(actions, dtype=np.int64),
-        _only_transitions(actions, len(policy.names)) if policy is not None else None,
-        fuse_updates(environment, transitions, kinds, named, exact=exact),
+        numbers,
+        only,
+        fuse_updates(environment, transitions, kinds, named, exact=exact, threads=threads),
+        all(term == Const(True) for term in ready),
     )
 
 
@@ -493,10 +519,15 @@ def _is_ready(component: Component, edge: Edge) -> Term:
     return here if edge.guard == Const(True) else Apply(Op.AND, (here, edge.guard))
 
 
-def _only_transitions(actions: Sequence[int], count: int) -> Rows | None:
-    """By action, its transition; None if some action has several, or some transition none."""
-    if NOBODY in actions or len(set(actions)) < len(actions) or not actions:
+def _only_transitions(actions: Rows, count: int) -> Rows | None:
+    """By action, its transition; None if some action has several, or some transition none.
+
+    The actions themselves, if each has the number of its transition.
+    """
+    if NOBODY in actions or len(set(actions)) < len(actions) or not len(actions):
         return None
+    if np.array_equal(actions, np.arange(count)):
+        return actions
     found = np.full(count, ENDED)
     found[actions] = np.arange(len(actions))
     return found

@@ -59,18 +59,15 @@ class BatchRuns:
     def advance(self, uniform: Uniform, *, by_probability: bool = True) -> BatchStep:
         """One step of all runs that are alive; the others stay where they are."""
         made = self.model.step(self.state, self.count, uniform, by_probability=by_probability)
-        self.steps.append(
-            RecordedStep(
-                self.rows, made.transition.astype(np.int32), made.outcomes.astype(np.int32), made.chosen
-            )
-        )
+        outcomes = made.outcomes.astype(np.int32) if made.outcomes.any() else _first_outcomes(self.count)
+        self.steps.append(RecordedStep(self.rows, made.transition.astype(np.int32), outcomes, made.chosen))
         stop = made.transition == ENDED
         self.ended |= self.alive & stop & ~made.lost
         self.lost |= self.alive & made.lost
         self.alive &= ~stop & ~made.lost
-        moving = self.alive
+        every = bool(self.alive.all())
         self.state = {
-            name: column if moving.all() else _where(moving, column, self.state[name])
+            name: column if every else _where(self.alive, column, self.state[name])
             for name, column in made.state.items()
         }
         return made
@@ -81,6 +78,11 @@ class BatchRuns:
         self.state = {name: column[kept] for name, column in self.state.items()}
         self.rows, self.count = self.rows[kept], len(kept)
         self.alive, self.ended, self.lost = self.alive[kept], self.ended[kept], self.lost[kept]
+
+
+def _first_outcomes(count: int) -> NDArray[np.int32]:
+    """Without memory for each row: most systems draw nothing."""
+    return np.broadcast_to(np.int32(0), count)
 
 
 def _where(rows: Truths, new: Column, old: Column) -> Column:
