@@ -294,7 +294,7 @@ class ColumnSimulation:
         if can_be_sure(self.watched) and (sure := (fates == SURE) & cut_off).any():
             self._settle(lanes, found, sure, SUCCEEDED)
             ended |= sure
-        return ended | gone
+        return np.asarray(ended | gone)
 
     def _look(self, lanes: _Lanes, row: int, cut_off: bool) -> int:
         """The fate of a run's state by the interpreter, if it was found out or is worth while."""
@@ -413,7 +413,7 @@ def _compile_asked(model: BatchModel, watched: PathProperty) -> BatchConditions:
 
 def _as_batch_step(decided: DecidedRows) -> BatchStep:
     none: Any = np.zeros(0, dtype=np.int64)
-    deadlocked = ~decided.possible.any(axis=0) if decided.possible.ndim > 1 else decided.lost
+    deadlocked = np.asarray(~decided.possible.any(axis=0)) if decided.possible.ndim > 1 else decided.lost
     return BatchStep({}, none, none, {}, decided.lost, deadlocked, decided.decision)
 
 

@@ -90,11 +90,11 @@ class LawfulSteps:
     def decide(self, state: Names, count: int, words: RunWords) -> DecidedRows:
         model, lost = self.model, np.zeros(count, dtype=np.bool_)
         possible, permitted, made = model.decide(state, count, lost, lambda _, rows: words.shares(rows))
-        asked = np.zeros(count, dtype=np.bool_)
+        asked: Truths = np.zeros(count, dtype=np.bool_)
         if made is not None:
             own = model.actions >= 0
             asked = (
-                np.ones(count, dtype=np.bool_) if model.environment.controls else possible[own].any(axis=0)
+                np.ones(count, dtype=np.bool_) if model.environment.controls else np.asarray(possible[own].any(axis=0))
             )
         return DecidedRows(possible, permitted, made, asked, lost)
 
@@ -241,6 +241,8 @@ class LawfulSteps:
     def _make_law(self, transition: Transition) -> _TransitionLaw:
         environment = self.model.environment
         edges = [environment.components[c].edges[e] for c, e in transition.edges]
+        if any(choice.law is None for choice in free_choices(environment, transition)):
+            raise Unsupported("a choice without a law")
         kinds = self.model.names | {c.name: c.kind for c in free_choices(environment, transition)}
         laws: list[_OutcomeLaw]
         if all(_is_constant(edge) for edge in edges):

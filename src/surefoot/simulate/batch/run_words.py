@@ -52,7 +52,7 @@ class RunWords:
             blocks = (self._used[fresh] >> 2).astype(np.uint64) + np.uint64(1)
             self._blocks[fresh] = philox_block_rows(self._seed, self._runs[fresh], blocks, self._place)
         self._used[rows] = used + 1
-        return self._blocks[rows, used & 3]
+        return np.asarray(self._blocks[rows, used & 3])
 
     def below(self, rows: Rows, bound: int) -> Rows:
         """An unbiased choice among `bound` numbers."""
@@ -92,7 +92,7 @@ class RunWords:
             raise Unsupported(f"`{choice.name}` has no sampling law")
         match choice.kind, choice.law.name, choice.law.parameters:
             case Bool(), "uniform", _:
-                return self.below(rows, 2) == 1
+                return np.asarray(self.below(rows, 2) == 1)
             case Int(), "integer", (low, high):
                 return int(low) + self.below(rows, int(high) - int(low) + 1)
             case Real(), "uniform", (low, high):
