@@ -116,7 +116,7 @@ def measured(
     """A miss: no number between the two ends of the true value is in the interval."""
     assert isinstance(problem.property, Probability)
     simulated, path = watched_runs(problem, pctl_question(problem.property, "max"))
-    simulator = build_simulator(simulated, path, *simulation_options(engine))
+    simulator = build_simulator(simulated, path, *simulation_options(engine, problem))
     question = statistical_question(engine, problem, 1, Budget())
     assert isinstance(question, ProbabilityQuestion)
     longest = int(WALD_QUANTILE**2 / (4 * float(engine.eps) ** 2)) + 1  # runs after which Wald has stopped

@@ -16,10 +16,10 @@ from surefoot.cli.engine_flags import ENGINE_FLAGS, SOLVER_NAMES, EngineFlag
 from surefoot.engines import ENGINES
 from surefoot.engines.predicates.configurations import CONFIGURATIONS
 from surefoot.engines.protocol import Engine
-from surefoot.engines.statistical.engine import WAYS
+from surefoot.engines.statistical.engine import START_LAWS, WAYS
 from surefoot.solvers import SOLVERS
 
-CHOICES = {"method": WAYS, "configuration": tuple(CONFIGURATIONS)}
+CHOICES = {"method": WAYS, "starts": START_LAWS, "configuration": tuple(CONFIGURATIONS)}
 
 
 def test_every_flag_is_explained(command: Command) -> None:

@@ -6,6 +6,7 @@ import random
 import struct
 from fractions import Fraction
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -14,11 +15,13 @@ from hypothesis import strategies as st
 from tests.term.random_terms import KINDS, conditions, numbers
 
 from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.simulate.batch.fast_columns import FastColumns
 from surefoot.term.columns import compile_columns
 from surefoot.term.evaluate import Undefined, evaluate_term
 from surefoot.term.term import Apply, Const, Op, Term, Var
 from surefoot.term.traverse import enumerate_parts
-from surefoot.term.value_types import Arithmetic, Array, Bool, Int, ValueType
+from surefoot.term.types import ELEMENTARY
+from surefoot.term.value_types import Arithmetic, Array, Bool, Int, Real, ValueType
 
 ROWS = 24
 
@@ -64,20 +67,58 @@ def same_bits(left: Any, right: Any) -> bool:
 
 
 @pytest.mark.parametrize("arithmetic", list(Arithmetic))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=60, deadline=None)
+@given(terms=st.lists(st.one_of(numbers(), conditions()), min_size=1, max_size=5), seed=st.integers(0, 10**6))
+def test_machine_code_has_the_bits_of_numpy(arithmetic: Arithmetic, terms: list[Term], seed: int) -> None:
+    rng = random.Random(seed)
+    rows = [{name: draw_value(kind, arithmetic, rng) for name, kind in KINDS.items()} for _ in range(ROWS)]
+    names = {name: column_of([row[name] for row in rows], kind) for name, kind in KINDS.items()}
+    try:
+        numpy_tier = compile_columns(terms, KINDS, arithmetic, exact=True)
+    except Unsupported:
+        return
+    plain = numpy_tier(names, ROWS)
+    fast = FastColumns(numpy_tier)
+    fast.compile_now()
+    found = fast(names, ROWS)
+    joined = FastColumns(numpy_tier, joined=True)
+    joined.compile_now()
+    together = joined(names, ROWS)
+    assert (together.lost[0] == np.logical_or.reduce(plain.lost)).all()
+    with patch("surefoot.simulate.batch.fast_columns._MOST_OPERATIONS", 2):
+        split = FastColumns(numpy_tier, joined=True)
+    split.compile_now()
+    parts = split(names, ROWS)
+    assert (parts.lost[0] == together.lost[0]).all()
+    for a, b, lost in zip(parts.columns, plain.columns, plain.lost, strict=True):
+        assert a[~lost].tobytes() == b[~lost].tobytes()
+    for a, b, c, left, right in zip(
+        plain.columns, found.columns, together.columns, plain.lost, found.lost, strict=True
+    ):
+        assert a.dtype == b.dtype == c.dtype
+        assert (left == right).all()
+        kept = ~left
+        assert a[kept].tobytes() == b[kept].tobytes() == c[kept].tobytes()
+
+
+@pytest.mark.parametrize("exact", [False, True], ids=["looking", "exact"])
+@pytest.mark.parametrize("arithmetic", list(Arithmetic))
+@settings(max_examples=200, deadline=None)
 @given(terms=st.lists(st.one_of(numbers(), conditions()), min_size=1, max_size=3), seed=st.integers(0, 10**6))
-def test_rows_have_the_value_of_the_reference(arithmetic: Arithmetic, terms: list[Term], seed: int) -> None:
+def test_rows_have_the_value_of_the_reference(
+    arithmetic: Arithmetic, exact: bool, terms: list[Term], seed: int
+) -> None:
     rng = random.Random(seed)
     rows = [{name: draw_value(kind, arithmetic, rng) for name, kind in KINDS.items()} for _ in range(ROWS)]
     try:
-        compiled = compile_columns(terms, KINDS, arithmetic)
+        compiled = compile_columns(terms, KINDS, arithmetic, exact=exact)
     except Unsupported:
         return
     names = {name: column_of([row[name] for row in rows], kind) for name, kind in KINDS.items()}
     found = compiled(names, ROWS)
     for term, column, lost in zip(terms, found.columns, found.lost, strict=True):
         assert column.shape == lost.shape == (ROWS,)
-        alone = compile_columns([term], KINDS, arithmetic)
+        alone = compile_columns([term], KINDS, arithmetic, exact=exact)
         for number, row in enumerate(rows):
             try:
                 value = evaluate_term(term, row, arithmetic)
@@ -94,6 +135,64 @@ def test_rows_have_the_value_of_the_reference(arithmetic: Arithmetic, terms: lis
 
 
 X, N = Var("x"), Var("n")
+UNLIMITED: dict[str, ValueType] = {"x": Real(), "y": Real(), "n": Int()}
+
+
+def varied_doubles(count: int, rng: np.random.Generator) -> np.ndarray:
+    """Near 0 and 1, of every size, whole ones and multiples of pi."""
+    parts = [
+        rng.uniform(-1, 1, count),
+        rng.normal(size=count) * 10.0 ** rng.integers(-3, 4, count),
+        rng.normal(size=count) * 10.0 ** rng.integers(-320, 308, count),
+        1 + rng.normal(size=count) * 10.0 ** rng.integers(-16, 0, count),
+        np.rint(rng.normal(size=count) * 20) / 2,
+        np.rint(rng.normal(size=count) * 50) * np.pi / 4,
+        rng.uniform(-746, 711, count),
+        np.array(
+            [0.0, -0.0, 1.0, -1.0, 5e-324, -5e-324, 1e20, 1.1e20, 709.782712893384, 709.79, -745.13, -746]
+        ),
+    ]
+    return np.concatenate(parts)
+
+
+def assert_rows_equal(term: Term, names: dict[str, np.ndarray]) -> None:
+    count = len(next(iter(names.values())))
+    compiled = compile_columns([term], UNLIMITED, Arithmetic.FLOAT64, exact=True)
+    assert compiled.exact
+    found = compiled(names, count)
+    for row in range(count):
+        at = {name: column[row].item() for name, column in names.items()}
+        try:
+            value = evaluate_term(term, at, Arithmetic.FLOAT64)
+        except Undefined:
+            assert found.lost[0][row], (term, at)
+        else:
+            assert not found.lost[0][row], (term, at)
+            assert same_bits(float(value), found.columns[0][row].item()), (term, at, value)
+
+
+@pytest.mark.parametrize("op", sorted(ELEMENTARY, key=lambda op: op.value))
+def test_elementary_functions_of_exact_columns_have_the_bits_of_the_reference(op: Op) -> None:
+    assert_rows_equal(Apply(op, (X,)), {"x": varied_doubles(100, np.random.default_rng(1))})
+
+
+@pytest.mark.parametrize("op", sorted(ELEMENTARY, key=lambda op: op.value))
+def test_they_do_where_the_platform_has_no_longer_doubles(op: Op, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("surefoot.term.elementary_columns._WIDE", False)
+    assert_rows_equal(Apply(op, (X,)), {"x": varied_doubles(4, np.random.default_rng(2))})
+
+
+@pytest.mark.parametrize(
+    "power",
+    [X ** Var("y"), X**N, X ** Const(Fraction(1, 2)), X**65, X**-70, N ** Var("y"), N**-3],
+    ids=str,
+)
+def test_powers_of_exact_columns_have_the_bits_of_the_reference(power: Term) -> None:
+    rng = np.random.default_rng(3)
+    x = np.concatenate([np.abs(varied_doubles(20, rng)), varied_doubles(5, rng), np.zeros(6)])
+    y = np.concatenate([rng.normal(size=len(x) - 6) * 3, [0.0, 1.0, -1.0, 2.0, 0.5, -0.0]])
+    n = rng.integers(-5, 80, len(x)) * rng.choice([-1, 1], len(x))
+    assert_rows_equal(power, {"x": x, "y": y, "n": n})
 
 
 @pytest.mark.parametrize(

@@ -23,9 +23,12 @@ from surefoot.problem.network import (
     Network,
     Node,
     Pick,
+    dense_network,
 )
+from surefoot.simulate.batch.network_columns import compile_column_network
 from surefoot.term.evaluate import Undefined
 
+ROWS = (1, 16, 37)
 law = settings(
     max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )
@@ -39,6 +42,31 @@ def _values(network: Network, low: np.ndarray, high: np.ndarray, point: np.ndarr
     except Undefined:
         assert may_overflow_float32(network, low, high)
         return []
+
+
+@law
+@given(networks(), seeds)
+def test_columns_have_the_outputs_of_the_reference(network: Network, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    compiled = compile_column_network(network)
+    for count in ROWS:
+        batch = (rng.normal(size=(count, network.width)) * 10.0 ** rng.uniform(-3, 3)).astype(np.float32)
+        found = compiled.outputs(list(batch.T), count).T
+        expected = infer_outputs(network, batch)
+        assert found.shape == expected.shape
+        assert ((found == expected) | (np.isnan(found) & np.isnan(expected))).all()
+
+
+def test_columns_do_not_depend_on_the_number_of_threads() -> None:
+    rng = np.random.default_rng(1)
+    shapes = ((20, 3), (20, 20), (5, 20))
+    network = dense_network(
+        [(rng.normal(size=s).astype(np.float32), np.ones(s[0], np.float32)) for s in shapes]
+    )
+    compiled, columns = compile_column_network(network), list(rng.normal(size=(3, 9001)))
+    alone = compiled.outputs(columns, 9001)
+    assert (alone == compiled.outputs(columns, 9001, threads=3)).all()
+    assert (infer_outputs(network, np.array(columns, np.float32).T[:2000]) == alone[:, :2000].T).all()
 
 
 @law

@@ -58,7 +58,7 @@ def test_controls_in_float64() -> None:
     simulator = make_simulator(
         plant(), PathProperty(Const(Fraction(9, 10)) <= X, reward="decisions"), max_steps=100
     )
-    assert simulator.tier == "interpreter"
+    assert simulator.tier == "columns"
     found = simulator.runs(0, None, 0, 2)
     value, steps = 0.0, 0
     while value < 0.9:
@@ -115,7 +115,7 @@ def test_what_has_no_law_is_refused() -> None:
         share(chosen(Int(0, 5), Law("integer", (Fraction(0), Fraction(5))), assuming=W > 9), X >= 4, 1)
 
 
-@pytest.mark.parametrize("tier", ["interpreter", "llvm"])
+@pytest.mark.parametrize("tier", ["interpreter", "llvm", "columns"])
 def test_errors_name_the_state_and_the_edge(tier: str) -> None:
     out = one_edge(Int(0, 3), 2, Edge(action="up", outcomes=(Outcome(updates=(Update(X, X + 1),)),)))
     with pytest.raises(

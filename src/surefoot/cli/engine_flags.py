@@ -149,6 +149,17 @@ ENGINE_FLAGS: dict[str, dict[str, EngineFlag]] = {
             "int", "10000", "A run that is not decided after so many steps is cut off and counts as undecided"
         ),
         "uniform": EngineFlag("bool", "", "What policy and environment leave open is equally likely"),
+        "starts": EngineFlag(
+            "str | None",
+            "",
+            "`uniform`: every run draws its start uniformly from the initial condition, and by the laws in [starts] of a problem file where there are some; the value is an average over starts",
+            ("uniform",),
+        ),
+        "cells": EngineFlag(
+            "str | None",
+            "",
+            "With `starts`: variables whose start ranges are cut into so many parts (`x:10, y:5`); one value for each cell",
+        ),
         "family_wise": EngineFlag(
             "bool",
             "",

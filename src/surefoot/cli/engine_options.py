@@ -69,10 +69,17 @@ class EngineOption(click.Option):
         self.engines = engines
 
 
-def engine_flags(command: Callable[..., Any], names: Sequence[str] = ()) -> Callable[..., Any]:
-    """Add `--engine`, `--dump-queries` and one flag per field of the named engines, by default of all."""
+def engine_flags(
+    command: Callable[..., Any], names: Sequence[str] = (), without: Sequence[str] = ()
+) -> Callable[..., Any]:
+    """Add `--engine`, `--dump-queries` and one flag per field of the named engines, by default of all.
+
+    `without`: fields for which the command has a flag of its own.
+    """
     chosen = {n: flags for n, flags in ENGINE_FLAGS.items() if n in names or not names}
     fields = {name: flag for flags in chosen.values() for name, flag in flags.items()}
+    for name in without:
+        del fields[name]
     for name, flag in reversed(fields.items()):
         having = tuple(n for n, flags in chosen.items() if name in flags)
         given: Any = click.Choice(flag.choices) if flag.choices else TYPES.get(flag.kind)

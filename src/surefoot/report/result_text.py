@@ -201,10 +201,14 @@ def evidence_lines(problem: Problem, result: Result, *, runs: bool = True) -> li
             return [f"evidence  rests on the word of `{solver}`: no certificate"]
         case Found(artifact):
             return search_lines(artifact)
-        case Estimated(counts=counts, stop=stop, mean=mean):
+        case Estimated(counts=counts, stop=stop, mean=mean, starts=starts):
             told = ", ".join(f"{number:,} {name}" for name, number in counts.items() if number)
             middle = [] if mean is None else [f"mean      {float(mean):.4g}, unbiased"]
-            return [f"evidence  {told or 'no runs'}", *middle, *([f"stopped   {stop}"] if stop else [])]
+            law = (
+                [f"starts    the value is an average over starts that were drawn: {starts}"] if starts else []
+            )
+            ended = [f"stopped   {stop}"] if stop else []
+            return [*law, f"evidence  {told or 'no runs'}", *middle, *ended]
         case PerStart(table) if any(isinstance(v, Estimated) for _, v in table):
             return _estimate_lines(table)
         case Vacuous(why):

@@ -33,7 +33,7 @@ from surefoot.term.term import Const
 from surefoot.work.machine.jit import Machine
 
 _FIRST_NODES = 1 << 16
-_FIRST_LOOK = 256  # steps after which somebody looks where a run is going; then at twice as many, and so on
+_FIRST_LOOK = 1024  # steps after which somebody looks where a run is going; then at twice as many, and so on
 
 
 class SimulatedChain:

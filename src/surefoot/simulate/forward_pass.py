@@ -27,9 +27,9 @@ from surefoot.simulate.random_words import LANE_SIZE, LaneField
 from surefoot.work.machine.jit import Machine
 from surefoot.work.machine.llvm_ir import IrFunction
 
-_ROWS = 16  # of a block: one vector, or as many as the machine needs for it
-_GROUP = 6  # outputs that are computed together
-_VECTOR = f"<{_ROWS} x float>"
+BLOCK_ROWS = 16  # of a block: one vector, or as many as the machine needs for it
+OUTPUT_GROUP = 6  # outputs that are computed together
+_VECTOR = f"<{BLOCK_ROWS} x float>"
 _LAYER_SIZE = 5
 
 
@@ -58,20 +58,20 @@ class MachineNetwork:
         numbers: list[int] = []
         for affine, relu in layers:
             outputs, inputs = affine.weights.shape
-            groups = -(-outputs // _GROUP)
-            weights = np.zeros((groups * _GROUP, inputs), dtype=np.float32)
+            groups = -(-outputs // OUTPUT_GROUP)
+            weights = np.zeros((groups * OUTPUT_GROUP, inputs), dtype=np.float32)
             weights[:outputs] = affine.weights
-            bias = np.zeros(groups * _GROUP, dtype=np.float32)
+            bias = np.zeros(groups * OUTPUT_GROUP, dtype=np.float32)
             bias[:outputs] = affine.bias
-            packed = np.ascontiguousarray(weights.reshape(groups, _GROUP, inputs).transpose(0, 2, 1))
+            packed = np.ascontiguousarray(weights.reshape(groups, OUTPUT_GROUP, inputs).transpose(0, 2, 1))
             self._arrays += [packed, bias]
             numbers += [inputs, groups, packed.ctypes.data, bias.ctypes.data, relu]
-        widest = max(max(affine.weights.shape) for affine, _ in layers) + _GROUP
+        widest = max(max(affine.weights.shape) for affine, _ in layers) + OUTPUT_GROUP
         memory.put_list(KernelField.LAYERS, numbers)
-        memory[KernelField.LAYER_COUNT], memory[KernelField.VALUE_ROOM] = len(layers), widest * _ROWS
-        memory.put_array(KernelField.VALUES, np.zeros(2 * widest * _ROWS, dtype=np.float32))
+        memory[KernelField.LAYER_COUNT], memory[KernelField.VALUE_ROOM] = len(layers), widest * BLOCK_ROWS
+        memory.put_array(KernelField.VALUES, np.zeros(2 * widest * BLOCK_ROWS, dtype=np.float32))
         memory.put_array(
-            KernelField.OBSERVATIONS, np.zeros((_ROWS, layers[0][0].weights.shape[1]), dtype=np.float32)
+            KernelField.OBSERVATIONS, np.zeros((BLOCK_ROWS, layers[0][0].weights.shape[1]), dtype=np.float32)
         )
         memory[KernelField.INPUT_COUNT] = layers[0][0].weights.shape[1]
         memory[KernelField.OUTPUT_COUNT] = layers[-1][0].weights.shape[0]
@@ -90,27 +90,30 @@ def forward_kernel_text() -> str:
         _argmax_function(),
         _forward_function(),
     )
-    return "\n".join([_affine_text(), *(f.text() for f in functions)])
+    return "\n".join([affine_kernel_text(), *(f.text() for f in functions)])
 
 
-def _affine_text() -> str:
-    """y = weights x + bias for sixteen rows, then perhaps a ReLU."""
+def affine_kernel_text(size: int = OUTPUT_GROUP) -> str:
+    """y = weights x + bias for sixteen rows, `size` outputs at a time, then perhaps a ReLU.
+
+    xs, ys: from one input or output to the next.
+    """
     read = "ptr noalias nocapture readonly"
     return "\n".join(
         [
-            f"define internal void @affine({read} %x, {read} %w, {read} %b, ptr noalias nocapture %y,"
-            " i64 %inputs, i64 %groups, i1 %relu)"
-            f' nounwind "min-legal-vector-width"="{32 * _ROWS}" {{',
+            f"define internal void @affine{size}({read} %x, {read} %w, {read} %b, ptr noalias nocapture %y,"
+            " i64 %xs, i64 %ys, i64 %inputs, i64 %groups, i1 %relu)"
+            f' nounwind "min-legal-vector-width"="{32 * BLOCK_ROWS}" {{',
             "entry:",
             "  br label %group",
             "group:",
             "  %g = phi i64 [0, %entry], [%g1, %done]",
-            "  %size = mul i64 %inputs, " + str(_GROUP),
+            f"  %size = mul i64 %inputs, {size}",
             "  %start = mul i64 %g, %size",
             "  %wg = getelementptr float, ptr %w, i64 %start",
             "  br label %inner",
-            *_inner_loop_lines(),
-            *_store_lines(),
+            *_inner_loop_lines(size),
+            *_store_lines(size),
             "  %g1 = add i64 %g, 1",
             "  %more = icmp slt i64 %g1, %groups",
             "  br i1 %more, label %group, label %end",
@@ -123,21 +126,22 @@ def _affine_text() -> str:
 
 def _splat_lines(name: str, scalar: str) -> Iterator[str]:
     yield f"  %{name}i = insertelement {_VECTOR} poison, float {scalar}, i64 0"
-    yield f"  %{name} = shufflevector {_VECTOR} %{name}i, {_VECTOR} poison, <{_ROWS} x i32> zeroinitializer"
+    zeros = f"<{BLOCK_ROWS} x i32> zeroinitializer"
+    yield f"  %{name} = shufflevector {_VECTOR} %{name}i, {_VECTOR} poison, {zeros}"
 
 
-def _inner_loop_lines() -> Iterator[str]:
+def _inner_loop_lines(size: int) -> Iterator[str]:
     """One input: its product with the weight of each output, added to each sum."""
     yield "inner:"
     yield "  %i = phi i64 [0, %group], [%i1, %inner]"
-    for t in range(_GROUP):
+    for t in range(size):
         yield f"  %a{t} = phi {_VECTOR} [zeroinitializer, %group], [%s{t}, %inner]"
-    yield f"  %row = mul i64 %i, {_ROWS}"
+    yield "  %row = mul i64 %i, %xs"
     yield "  %xp = getelementptr float, ptr %x, i64 %row"
     yield f"  %xv = load {_VECTOR}, ptr %xp, align 4"
-    yield f"  %column = mul i64 %i, {_GROUP}"
+    yield f"  %column = mul i64 %i, {size}"
     yield "  %wp = getelementptr float, ptr %wg, i64 %column"
-    for t in range(_GROUP):
+    for t in range(size):
         yield f"  %wp{t} = getelementptr float, ptr %wp, i64 {t}"
         yield f"  %wl{t} = load float, ptr %wp{t}, align 4"
         yield from _splat_lines(f"w{t}", f"%wl{t}")
@@ -148,19 +152,19 @@ def _inner_loop_lines() -> Iterator[str]:
     yield "  br i1 %again, label %inner, label %done"
 
 
-def _store_lines() -> Iterator[str]:
+def _store_lines(size: int) -> Iterator[str]:
     yield "done:"
-    yield f"  %first = mul i64 %g, {_GROUP}"
-    for t in range(_GROUP):
+    yield f"  %first = mul i64 %g, {size}"
+    for t in range(size):
         yield f"  %o{t} = add i64 %first, {t}"
         yield f"  %bp{t} = getelementptr float, ptr %b, i64 %o{t}"
         yield f"  %bl{t} = load float, ptr %bp{t}, align 4"
         yield from _splat_lines(f"b{t}", f"%bl{t}")
         yield f"  %t{t} = fadd {_VECTOR} %s{t}, %b{t}"
         yield f"  %n{t} = fcmp olt {_VECTOR} %t{t}, zeroinitializer"
-        yield f"  %z{t} = select <{_ROWS} x i1> %n{t}, {_VECTOR} zeroinitializer, {_VECTOR} %t{t}"
+        yield f"  %z{t} = select <{BLOCK_ROWS} x i1> %n{t}, {_VECTOR} zeroinitializer, {_VECTOR} %t{t}"
         yield f"  %r{t} = select i1 %relu, {_VECTOR} %z{t}, {_VECTOR} %t{t}"
-        yield f"  %yr{t} = mul i64 %o{t}, {_ROWS}"
+        yield f"  %yr{t} = mul i64 %o{t}, %ys"
         yield f"  %yp{t} = getelementptr float, ptr %y, i64 %yr{t}"
         yield f"  store {_VECTOR} %r{t}, ptr %yp{t}, align 4"
 
@@ -204,8 +208,8 @@ def _network_function() -> IrFunction:
         weights, bias = (f.value(f"inttoptr i64 {f.load(layer, i)} to ptr") for i in ("2", "3"))
         relu = f.compare("ne", f.load(layer, "4"), "0")
         f.do(
-            f"call void @affine(ptr {here}, ptr {weights}, ptr {bias}, ptr {there}, i64 {inputs}, "
-            f"i64 {groups}, i1 {relu})"
+            f"call void @affine{OUTPUT_GROUP}(ptr {here}, ptr {weights}, ptr {bias}, ptr {there}, "
+            f"i64 {BLOCK_ROWS}, i64 {BLOCK_ROWS}, i64 {inputs}, i64 {groups}, i1 {relu})"
         )
         f.set_variable(side, other)
     f.do(f"ret i64 {f.get(side)}")
@@ -222,7 +226,7 @@ def _argmax_function() -> IrFunction:
     found = f.variable(str(UNKNOWN))
     every = f.compare("eq", f.field(KernelField.APPLICABLE), "0")
     with f.count("0", f.field(KernelField.OUTPUT_COUNT)) as k:
-        value = f.load(outputs, f.mul(k, str(_ROWS)), "float")
+        value = f.load(outputs, f.mul(k, str(BLOCK_ROWS)), "float")
         size = f.value(f"call float @llvm.fabs.f32(float {value})")
         infinite = f.value(f"fcmp uge float {size}, 0x7FF0000000000000")
         f.fail(infinite, UNKNOWN)
@@ -250,7 +254,7 @@ def _forward_function() -> IrFunction:
     with f.loop() as done:
         f.leave(f.compare("sge", f.get(start), count), done)
         rest = f.sub(count, f.get(start))
-        rows = f.value(f"select i1 {f.compare('slt', rest, str(_ROWS))}, i64 {rest}, i64 {_ROWS}")
+        rows = f.value(f"select i1 {f.compare('slt', rest, str(BLOCK_ROWS))}, i64 {rest}, i64 {BLOCK_ROWS}")
         bad = f.variable("0")
         with f.count("0", rows) as r:
             status = f.own("observe_lane", f.load(waiting, f.add(f.get(start), r)), "0")
@@ -258,7 +262,7 @@ def _forward_function() -> IrFunction:
                 f.set_variable(bad, f.value(f"or i64 {f.get(bad)}, {f.value(f'shl i64 1, {r}')}"))
             with f.count("0", f.field(KernelField.INPUT_COUNT)) as i:
                 value = f.load(f.address(KernelField.OBSERVATIONS), i, "float")
-                f.store(values, f.add(f.mul(i, str(_ROWS)), r), value, "float")
+                f.store(values, f.add(f.mul(i, str(BLOCK_ROWS)), r), value, "float")
         side = f.own("network")
         with f.count("0", rows) as r:
             which = f.load(waiting, f.add(f.get(start), r))

@@ -32,6 +32,7 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.property import STEPS
 from surefoot.problem.semantics import free_choices, has_value_type
 from surefoot.simulate.draw import cumulative_thresholds, draw_choice, draw_outcome
+from surefoot.simulate.drawn_starts import DrawnStarts
 from surefoot.simulate.path_property import (
     DECISIONS,
     ENDED,
@@ -109,10 +110,11 @@ class InterpretedSimulation:
         *,
         uniform: bool,
         memo: bool,
+        drawn: DrawnStarts | None = None,
     ) -> None:
         environment, policy = problem.environment, problem.policy
         self.problem, self.watched, self.max_steps, self.starts = problem, watched, max_steps, starts
-        self.uniform, self.memo = uniform, memo
+        self.uniform, self.memo, self.drawn = uniform, memo, drawn
         self.layout = row_layout(environment)
         self.scale = reward_scale(environment, self.layout, watched.reward)
         named = isinstance(watched.reward, str) and watched.reward in reward_names(environment)
@@ -158,15 +160,16 @@ class InterpretedSimulation:
 
     def _begin_run(self, seed: int, start: int | None, run: int) -> RunInProgress:
         stream = Stream(seed, run, 0 if start is None else start + 1)
+        if self.drawn is not None:
+            return RunInProgress(self.drawn.row(seed, run), stream)
         number = start if start is not None else stream.below(len(self.starts))
         return RunInProgress(self.starts[number], stream)
 
     def advance(self, lanes: list[RunInProgress]) -> None:
         """Every run is judged, and makes a step if it is not over."""
-        if not self.memo or len(self.nodes) > _MOST_NODES:
+        if not self.memo:
             self.nodes.clear()
-        if len(self.fates) > _MOST_NODES:
-            self.fates.clear()
+        self.forget()
         if self.asked.facts:
             self._expand([lane.row for lane in lanes])
         self._judge([lane.row for lane in lanes])
@@ -213,6 +216,12 @@ class InterpretedSimulation:
             lane.look = 2 * max(_FIRST_LOOK, lane.steps)
             return OPEN if self.credit.is_spent() else self.find_fate(lane.row, lost_only=True)
         return OPEN if known is None else known
+
+    def forget(self) -> None:
+        """Make room, if there is little."""
+        for known in (self.nodes, self.fates):
+            if len(known) > _MOST_NODES:
+                known.clear()
 
     def find_fate(self, row: Row, lost_only: bool) -> int:
         fate = explore_fate(row, self._follow_rows, self.fates.get, lost_only)

@@ -6,28 +6,30 @@ overflow), or an integer of more than 62 bits, is *lost*; what stands there mean
 and `ite` lose a row by later arguments only where these matter.
 
 In float64 arithmetic every other row has the bits of the reference, but for elementary functions and broken
-powers, which numpy rounds in its own way. Exact arithmetic is followed in doubles: exactly for integers and
-truth values, nearly for real numbers. `exact` says that a term has neither.
+powers, which numpy rounds in its own way unless `exact` is asked for. Exact arithmetic is followed in
+doubles: exactly for integers and truth values, nearly for real numbers. `exact` of the terms says that they
+have neither.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.term.elementary_columns import broken_power, elementary_column, whole_power
 from surefoot.term.evaluate import MOST_PRODUCTS
 from surefoot.term.interval import Interval, apply_interval, leaf_interval
 from surefoot.term.term import Apply, Const, Op, Term
 from surefoot.term.traverse import Leaf, fold_term
 from surefoot.term.types import ELEMENTARY, INT, REAL, SORT_RULES, Sort, leaf_sort
-from surefoot.term.value_types import Arithmetic, ValueType
+from surefoot.term.value_types import Arithmetic, Array, ValueType
 
 Column: TypeAlias = NDArray[Any]
 Truths: TypeAlias = NDArray[np.bool_]
@@ -37,7 +39,7 @@ LARGEST = 2**62  # of an integer: a sum of two fits into 64 bits
 
 
 @dataclass(frozen=True, slots=True)
-class _Node:
+class ColumnNode:
     """A name, a constant (without an axis of rows), or an operation on earlier nodes."""
 
     sort: Sort
@@ -46,6 +48,9 @@ class _Node:
     arguments: tuple[int, ...] = ()
     computed: bool = False  # a double that may have overflowed
     exact: bool = True
+    term: Apply | None = None  # of an operation
+    depth: int = 0  # of an array: its further axes
+    checked: bool = False  # a sum or product of integers that may be too large
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +65,7 @@ class ColumnValues:
 class ColumnTerms:
     """Terms that share their operations."""
 
-    nodes: tuple[_Node, ...]
+    nodes: tuple[ColumnNode, ...]
     places: tuple[int, ...]
     last: tuple[int, ...]  # the node after which nobody needs this one
     exact: bool
@@ -79,29 +84,52 @@ class ColumnTerms:
                 for p in used:
                     if self.last[p] == place:
                         values[p] = None
-            columns = [_give_rows(values[p], count) for p in self.places]
-            rows = [
-                _join_lost(lost[p], _lost_by_overflow(values[p])) if self.nodes[p].computed else lost[p]
-                for p in self.places
-            ]
+            columns = [give_rows(values[p], count) for p in self.places]
+            rows = [rows_lost(lost[p], values[p]) if self.nodes[p].computed else lost[p] for p in self.places]
         none = np.broadcast_to(np.False_, count)
-        return ColumnValues(columns, [none if r is False else _give_rows(r, count) for r in rows])
+        return ColumnValues(columns, [none if r is False else give_rows(r, count) for r in rows])
 
 
 def compile_columns(
-    terms: Sequence[Term], kinds: Mapping[str, ValueType], arithmetic: Arithmetic = Arithmetic.EXACT
+    terms: Sequence[Term],
+    kinds: Mapping[str, ValueType],
+    arithmetic: Arithmetic = Arithmetic.EXACT,
+    *,
+    exact: bool = False,
 ) -> ColumnTerms:
-    """The function from columns to the values of terms; `Unsupported` where a constant does not fit."""
-    listing = _Listing(kinds, arithmetic)
+    """The function from columns to the values of terms; `Unsupported` where a constant does not fit.
+
+    `exact`: elementary functions and powers of doubles have the bits of the reference too.
+    """
+    listing = _Listing(kinds, arithmetic, exact)
     places = tuple(fold_term(term, listing.leaf, listing.apply_operator) for term in terms)
-    last = list(range(len(listing.nodes)))
-    for place, node in enumerate(listing.nodes):
+    same = all(node.exact for node in listing.nodes)
+    return ColumnTerms(tuple(listing.nodes), places, _last_uses(listing.nodes, places), same)
+
+
+def select_columns(terms: ColumnTerms, first: int, stop: int) -> ColumnTerms:
+    """Some of the terms, with what they need only."""
+    wanted = set(terms.places[first:stop])
+    for place in range(len(terms.nodes) - 1, -1, -1):
+        if place in wanted:
+            wanted.update(terms.nodes[place].arguments)
+    kept = sorted(wanted)
+    number = {place: new for new, place in enumerate(kept)}
+    nodes = tuple(
+        replace(terms.nodes[p], arguments=tuple(number[a] for a in terms.nodes[p].arguments)) for p in kept
+    )
+    places = tuple(number[p] for p in terms.places[first:stop])
+    return ColumnTerms(nodes, places, _last_uses(nodes, places), all(node.exact for node in nodes))
+
+
+def _last_uses(nodes: Sequence[ColumnNode], places: Sequence[int]) -> tuple[int, ...]:
+    last = list(range(len(nodes)))
+    for place, node in enumerate(nodes):
         for used in node.arguments:
             last[used] = place
     for place in places:
-        last[place] = len(listing.nodes)
-    exact = all(node.exact for node in listing.nodes)
-    return ColumnTerms(tuple(listing.nodes), places, tuple(last), exact)
+        last[place] = len(nodes)
+    return tuple(last)
 
 
 @dataclass(slots=True)
@@ -110,7 +138,8 @@ class _Listing:
 
     kinds: Mapping[str, ValueType]
     arithmetic: Arithmetic
-    nodes: list[_Node] = field(default_factory=list)
+    bits: bool  # those of the reference are wanted, also of elementary functions
+    nodes: list[ColumnNode] = field(default_factory=list)
     known: dict[object, int] = field(default_factory=dict)
 
     def leaf(self, part: Leaf) -> int:
@@ -118,11 +147,12 @@ class _Listing:
         exact = sort is not REAL or self.arithmetic is Arithmetic.FLOAT64
         if isinstance(part, Const):
             value = _constant_column(part.value)
-            node = _Node(sort, leaf_interval(part, {}), value, exact=exact)
+            node = ColumnNode(sort, leaf_interval(part, {}), value, exact=exact)
             return self._place((type(value), repr(value)), node)
         if part.name not in self.kinds:
             raise InvalidProblem(f"`{part.name}` is not declared")
-        return self._place(part.name, _Node(sort, leaf_interval(part, self.kinds), part.name, exact=exact))
+        interval, depth = leaf_interval(part, self.kinds), _count_axes(self.kinds[part.name])
+        return self._place(part.name, ColumnNode(sort, interval, part.name, exact=exact, depth=depth))
 
     def apply_operator(self, term: Apply, places: list[int]) -> int:
         key = (term.op, tuple(places))
@@ -131,14 +161,18 @@ class _Listing:
         parts = [self.nodes[p] for p in places]
         sort = SORT_RULES[term.op](term, [p.sort for p in parts])
         interval = apply_interval(term, [p.interval for p in parts])
-        rule = _operator_rule(term, parts, sort, interval)
-        rounded = term.op in ELEMENTARY or (term.op is Op.POW and not isinstance(term.args[1], Const))
-        rounded |= term.op is Op.POW and parts[1].sort is REAL
-        exact = not rounded and (sort is not REAL or self.arithmetic is Arithmetic.FLOAT64)
+        own = self.bits and self.arithmetic is Arithmetic.FLOAT64
+        checked = term.op in _ARITHMETIC and _may_be_large(term.op, parts)
+        rule = _operator_rule(term, parts, sort, checked=checked, exact=own)
+        rounded = term.op in ELEMENTARY or (term.op is Op.POW and not is_few_products(term.args[1]))
+        same = not rounded or (own and sort is REAL)  # the sort of an integer's power may be wrong
+        exact = same and (sort is not REAL or self.arithmetic is Arithmetic.FLOAT64)
         computed = sort is REAL and (term.op in _COMPUTING or any(p.computed for p in parts))
-        return self._place(key, _Node(sort, interval, rule, tuple(places), computed, exact))
+        depth = _axes_of_operation(term.op, parts)
+        node = ColumnNode(sort, interval, rule, tuple(places), computed, exact, term, depth, checked)
+        return self._place(key, node)
 
-    def _place(self, key: object, node: _Node) -> int:
+    def _place(self, key: object, node: ColumnNode) -> int:
         if key not in self.known:
             self.known[key] = len(self.nodes)
             self.nodes.append(node)
@@ -161,12 +195,17 @@ def _constant_column(value: bool | int | Fraction) -> Any:
         raise Unsupported("a number is beyond float64") from None
 
 
-def _give_rows(value: Any, count: int) -> Column:
+def give_rows(value: Any, count: int) -> Column:
     """A constant repeated in every row; columns as they are."""
     column = np.asarray(value)
     if column.ndim and len(column) == count:
         return column
     return np.broadcast_to(column, (count, *column.shape[1:]))
+
+
+def rows_lost(lost: _Lost, value: Any) -> _Lost:
+    """Those that are lost already, and those whose value is no number."""
+    return _join_lost(lost, _lost_by_overflow(value))
 
 
 def _lost_by_overflow(value: Any) -> Any:
@@ -178,18 +217,40 @@ def _lost_by_overflow(value: Any) -> Any:
     return bad.any(axis=tuple(range(1, bad.ndim))) if np.ndim(bad) > 1 else bad
 
 
-def _operator_rule(term: Apply, parts: list[_Node], sort: Sort, interval: Interval) -> _Rule:
+def _count_axes(kind: ValueType) -> int:
+    return 1 + _count_axes(kind.element) if isinstance(kind, Array) else 0
+
+
+def _axes_of_operation(op: Op, parts: Sequence[ColumnNode]) -> int:
+    match op:
+        case Op.ARRAY:
+            return 1 + max((p.depth for p in parts), default=0)
+        case Op.SELECT:
+            return parts[0].depth - 1
+        case Op.ITE:
+            return parts[1].depth
+        case _:
+            return 0
+
+
+def _may_be_large(op: Op, parts: Sequence[ColumnNode]) -> bool:
+    sizes = [_largest_size(p.interval) for p in parts if p.sort is INT]
+    most = sum(sizes) if op is not Op.MUL else reduce(lambda a, b: a * max(b, 1), sizes, 1)
+    return bool(most > LARGEST)
+
+
+def _operator_rule(term: Apply, parts: list[ColumnNode], sort: Sort, *, checked: bool, exact: bool) -> _Rule:
     op = term.op
     if op in _LAZY_RULES:
         return _LAZY_RULES[op]
     if op in _EAGER:
         return _strict_rule(_EAGER[op], () if op in _TRANSPARENT else _computed_places(parts))
     if op in ELEMENTARY:
-        return _strict_rule(_elementary_function(op), _computed_places(parts))
+        return _strict_rule(elementary_column(op, exact=exact), _computed_places(parts))
     if op is Op.DIV:
         return _losing_rule(_divide, _computed_places(parts[1:], first=1))
     if op is Op.POW:
-        return _power_rule(term, parts, sort)
+        return _power_rule(term, parts, sort, exact)
     if op in (Op.FLOOR, Op.CEIL, Op.TRUNC):
         if parts[0].sort is INT:
             return _strict_rule(lambda x: x)
@@ -198,12 +259,10 @@ def _operator_rule(term: Apply, parts: list[_Node], sort: Sort, interval: Interv
         return _losing_rule(_modulo)
     if op is Op.SELECT:
         return _losing_rule(_select)
-    sizes = [_largest_size(p.interval) for p in parts if p.sort is INT]
-    most = sum(sizes) if op is not Op.MUL else reduce(lambda a, b: a * max(b, 1), sizes, 1)
-    return _folding_rule(_ARITHMETIC[op], _CHECKED[op], checked=most > LARGEST)
+    return _folding_rule(_ARITHMETIC[op], _CHECKED[op], checked=checked)
 
 
-def _computed_places(parts: Sequence[_Node], first: int = 0) -> tuple[int, ...]:
+def _computed_places(parts: Sequence[ColumnNode], first: int = 0) -> tuple[int, ...]:
     return tuple(n for n, part in enumerate(parts, first) if part.computed)
 
 
@@ -306,11 +365,20 @@ def _select(array: Any, index: Any) -> tuple[Any, Any]:
     return array[0 if len(array) == 1 else np.arange(len(array)), place], lost
 
 
-def _power_rule(term: Apply, parts: list[_Node], sort: Sort) -> _Rule:
+def is_few_products(exponent: Term) -> bool:
+    """Is it a constant power that is a product of so many factors?"""
+    if not isinstance(exponent, Const) or type(exponent.value) is not int:
+        return False
+    return abs(exponent.value) <= MOST_PRODUCTS
+
+
+def _power_rule(term: Apply, parts: list[ColumnNode], sort: Sort, exact: bool) -> _Rule:
     exponent = term.args[1]
-    few = isinstance(exponent, Const) and type(exponent.value) is int and abs(exponent.value) <= MOST_PRODUCTS
-    if not few:
-        return _losing_rule(_integer_power) if sort is INT else _strict_rule(_real_power, (0, 1))
+    if not is_few_products(exponent):
+        if sort is INT:
+            return _losing_rule(_integer_power)
+        power = partial(whole_power, most_products=MOST_PRODUCTS) if parts[1].sort is INT else broken_power
+        return _strict_rule(partial(power, exact=exact), (0, 1))
     times = abs(int(exponent.value))  # type: ignore[union-attr]
     inverse = exponent.value < 0  # type: ignore[union-attr]
 
@@ -337,32 +405,6 @@ def _integer_power(base: Any, exponent: Any) -> tuple[Any, Any]:
     size = np.power(np.abs(np.asarray(base, dtype=np.float64)), exponent)
     lost = (exponent < 0) | ~(size <= LARGEST * (1 - 1e-9))
     return np.power(np.where(lost, 1, base), np.where(lost, 1, exponent)), lost
-
-
-def _real_power(base: Any, exponent: Any) -> Any:
-    return np.power(np.asarray(base, dtype=np.float64), exponent)
-
-
-_FUNCTIONS: dict[Op, Callable[[Any], Any]] = {
-    Op.SQRT: np.sqrt,
-    Op.EXP: np.exp,
-    Op.LOG: np.log,
-    Op.SIN: np.sin,
-    Op.COS: np.cos,
-    Op.TAN: np.tan,
-    Op.ASIN: np.arcsin,
-    Op.ACOS: np.arccos,
-    Op.ATAN: np.arctan,
-    Op.TANH: np.tanh,
-}
-_LARGEST_ANGLE = 1e20  # of the reference
-
-
-def _elementary_function(op: Op) -> Callable[[Any], Any]:
-    function = _FUNCTIONS[op]
-    if op not in (Op.SIN, Op.COS, Op.TAN):
-        return lambda x: function(np.asarray(x, dtype=np.float64))
-    return lambda x: np.where(np.abs(x) <= _LARGEST_ANGLE, function(np.asarray(x, dtype=np.float64)), np.nan)
 
 
 def _sign(x: Any) -> Any:

@@ -117,6 +117,8 @@ class Estimated:
     counts: Mapping[str, int]
     stop: str = ""
     mean: Fraction | None = None
+    starts: str = ""
+    """The law by which the starts were drawn, where the value is an average over them."""
 
     @property
     def complete(self) -> bool:

@@ -54,6 +54,13 @@ def philox_words(
     return rows[:, start - 4 * first : start - 4 * first + count]
 
 
+def philox_block_rows(seed: int, runs: _Words, blocks: _Words, place: int = 0) -> _Words:
+    """One block of each run, that with its own number (from 1): one row of four words per run."""
+    zero = np.zeros(len(runs), dtype=np.uint64)
+    counter = (blocks, zero, zero, zero + np.uint64(place))
+    return np.stack(_philox_blocks((zero + np.uint64(seed), runs), counter), axis=-1)
+
+
 def _philox_blocks(
     key: tuple[_Words, _Words], counter: tuple[_Words, _Words, _Words, _Words]
 ) -> tuple[_Words, _Words, _Words, _Words]:

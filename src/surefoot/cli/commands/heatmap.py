@@ -38,7 +38,8 @@ OPTIONS: tuple[Callable[..., Any], ...] = (
     click.option("--where", multiple=True, metavar="TERM", help="Draw only these starts: `dx = 0`."),
     click.option("--aggregate", type=click.Choice(["min", "max", "mean"]), default="max", show_default=True,
                  help="Of several starts in one cell."),
-    click.option("--starts", metavar="TERM", help="Start in all reachable states like this one."),
+    click.option("--starts", metavar="TERM|uniform",
+                 help="Start in all reachable states like this one; uniform: draw the starts of each cell."),
     click.option("--quantity", "quantities", type=click.Choice(QUANTITIES), multiple=True,
                  help="May be repeated; default: value."),
     click.option("--optimise", type=click.Choice(["min", "max"]), help="What is best, for optimum and gap."),
@@ -72,7 +73,7 @@ def _heatmap_flags(command: Callable[..., Any]) -> Callable[..., Any]:
     """What is drawn, and how; and the options of those engines that give a value to each start."""
     for option in reversed(OPTIONS):
         command = option(command)
-    return engine_flags(command, ("explicit", "statistical"))
+    return engine_flags(command, ("explicit", "statistical"), without=("starts",))
 
 
 @click.command(cls=GroupedCommand)
@@ -124,8 +125,11 @@ def heatmap(
         answered = api.read_start_tables(models, wanted)
         _check_critical(outputs, [one.subject.threshold for one in answered], limit)
     else:
-        places = None if starts is None else api.parse_term(starts)
-        only = tuple(map(api.parse_term, look.where)) if places is None else ()
+        drawn = starts == "uniform"
+        if drawn:
+            options |= {"starts": starts, "cells": options["cells"] or _cells_of_axes(look)}
+        places = None if starts is None or drawn else api.parse_term(starts)
+        only = tuple(map(api.parse_term, look.where)) if places is None and not drawn else ()
         reading: Any = {"load": load_named_model, "title_of": _model_title, "named": is_given("properties")}
         found = list(plan.variants(models, wiring, places, only, **reading))
         _check_critical(outputs, [one.subject.threshold for one in found], limit)
@@ -160,6 +164,11 @@ def heatmap(
         print_line(mark)
     code = worst_exit_code([_exit_code(one, look, limit) for one in answered])
     return code if written or code else 4  # the pictures are what was asked for
+
+
+def _cells_of_axes(look: api.HeatmapOptions) -> str | None:
+    """Variables along the axes; without axes, those in which starts differ."""
+    return ", ".join(axis for axis in (look.x, look.y) if axis is not None) or None
 
 
 def _model_title(model: Path) -> str:

@@ -24,8 +24,6 @@ from surefoot.simulate.batch.model import BatchModel, Rows, make_batch_model
 from surefoot.simulate.batch.numbers import GivenNumbers, Numbers, RunNumbers, numbers_of_rows
 from surefoot.simulate.batch.runs import BatchRuns, begin_runs
 from surefoot.simulate.starts import StartSamples, StartSource, prepare_starts
-from surefoot.term.reserved_names import output_index
-from surefoot.term.term import free_names
 from surefoot.verdict.sentences import count_noun
 from surefoot.verdict.verdict import Reason, Trace, Unknown, Verdict, Violated
 from surefoot.work.budget import Budget
@@ -111,7 +109,7 @@ class _Batches:
 
     def __init__(self, looking: Looking) -> None:
         self.looking, self.problem = looking, looking.problem
-        self.model: BatchModel = make_batch_model(self.problem, outputs=_asks_outputs(self.problem))
+        self.model: BatchModel = make_batch_model(self.problem)
         self.watched: BatchConditions = compile_watched(self.problem, self.model)
         self.bound = property_steps(self.problem)
         self.sources: dict[bool, StartSource] = {}
@@ -246,7 +244,3 @@ def _growing(
     while True:
         yield many, length
         many, length = min(by[0] * many, lanes[1]), min(by[1] * length, steps[1])
-
-
-def _asks_outputs(problem: Problem) -> bool:
-    return any(output_index(name) is not None for name in free_names(watched_condition(problem)))

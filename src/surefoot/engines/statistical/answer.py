@@ -13,7 +13,7 @@ from typing import Any
 
 from surefoot.engines.pctl_question import PctlQuestion, pctl_question
 from surefoot.engines.statistical.bounded_rewards import count_bounded_rewards
-from surefoot.engines.statistical.engine import Statistical
+from surefoot.engines.statistical.engine import AVERAGED, Statistical
 from surefoot.engines.statistical.experiment import Experiment, run_prefixes
 from surefoot.engines.statistical.out_of_reach import still_possible
 from surefoot.engines.statistical.question import (
@@ -29,6 +29,7 @@ from surefoot.engines.statistical.question import (
 from surefoot.engines.statistical.reward_range import never_falls, reward_range
 from surefoot.engines.statistical.sobel_wald import SobelWaldTest
 from surefoot.engines.statistical.splitting import SplittingTrees, WeightQuestion
+from surefoot.engines.statistical.start_cells import CellSimulator
 from surefoot.errors import InvalidProblem, SurefootError, did_you_mean
 from surefoot.explore.row_layout import row_layout
 from surefoot.problem.problem import Problem
@@ -47,7 +48,7 @@ from surefoot.work.fingerprint import content_fingerprint
 from surefoot.work.run_directory import RunDirectory
 from surefoot.work.worker_pool import ProcessPool, RayPool, SerialPool, WorkerPool
 
-_RUNS = 3  # to be raised whenever run number r becomes another run than it was
+_RUNS = 4  # to be raised whenever run number r becomes another run than it was
 
 
 def statistical_verdict(options: Statistical, problem: Problem, budget: Budget) -> Verdict:
@@ -57,22 +58,35 @@ def statistical_verdict(options: Statistical, problem: Problem, budget: Budget) 
     what = pctl_question(wanted, "max")
     budget.progress("preparing the simulation")
     watched, path = watched_runs(problem, what)
-    simulator = build_simulator(watched, path, *simulation_options(options))
-    together = wanted.over in ("avg", "sum") and len(simulator.starts) > 1
+    drawn = draws_starts(options, problem)
+    made = (watched, path, *simulation_options(options, problem))
+    simulator = build_simulator(*made)
+    in_cells = isinstance(simulator, CellSimulator)
+    together = (drawn and not in_cells) or (wanted.over in ("avg", "sum") and len(simulator.starts) > 1)
     starts: list[int | None] = [None] if together else list(range(len(simulator.starts)))
-    alone = options.family_wise or wanted.over != "values"  # else each interval stands for itself
+    alone = options.family_wise or (
+        wanted.over != "values" and not in_cells
+    )  # else each interval stands for itself
     question = statistical_question(options, problem, len(starts) if alone else 1, budget)
     cells = [StartCell(start, question, question.begin()) for start in starts]
     try:
         with ExitStack() as stack:
-            made = (watched, path, *simulation_options(options))
             stop = _build_experiment(options, made, simulator, cells, budget, stack).execute()
     except Infinite as why:
         if len(cells) == 1 or wanted.over == "max":
             return Exact(None, None, None)
         return Unknown(Reason.INCOMPLETE, f"from one of the starts the value is infinite: {why}")
     own = {name for name in simulator.starts.layout.names if name in row_layout(problem.environment).slots}
-    return _starts_verdict(cells, wanted, simulator, own, stop, what.negated)
+    found = _starts_verdict(cells, wanted, simulator, own, stop, what.negated)
+    return replace(found, starts=simulator.law) if isinstance(found, Estimated) else found
+
+
+def draws_starts(options: Statistical, problem: Problem) -> bool:
+    """Does every run draw its start by a law? Also without being told, where the problem declares laws."""
+    wanted = problem.property
+    assert isinstance(wanted, Probability | Expected)
+    declared = bool(problem.environment.start_laws) and wanted.over in AVERAGED
+    return options.starts is not None or declared
 
 
 def watched_runs(problem: Problem, what: PctlQuestion) -> tuple[Problem, PathProperty]:
@@ -86,19 +100,38 @@ def watched_runs(problem: Problem, what: PctlQuestion) -> tuple[Problem, PathPro
     return counting, path
 
 
-def simulation_options(options: Statistical) -> tuple[Any, ...]:
+def simulation_options(options: Statistical, problem: Problem) -> tuple[Any, ...]:
     """What runs depend on, besides problem and seed."""
     split = () if options.importance is None else (options.importance, options.factor)
-    return (options.max_steps, options.uniform, *split)
+    cells = options.cells
+    if cells is None and options.starts is not None and _asks_for_values(problem):
+        cells = ""
+    return (options.max_steps, options.uniform, draws_starts(options, problem), cells, *split)
+
+
+def _asks_for_values(problem: Problem) -> bool:
+    asked = problem.property
+    return isinstance(asked, Probability | Expected) and asked.over == "values"
 
 
 def build_simulator(
-    problem: Problem, what: PathProperty, max_steps: int, uniform: bool, importance: str = "", factor: int = 0
-) -> RunSimulator | SplittingTrees:
-    """What makes the runs, or trees of them."""
+    problem: Problem,
+    what: PathProperty,
+    max_steps: int,
+    uniform: bool,
+    drawn: bool = False,
+    cells: str | None = None,
+    importance: str = "",
+    factor: int = 0,
+) -> RunSimulator | SplittingTrees | CellSimulator:
+    """What makes the runs, or trees of them; `cells`: of starts that are drawn (empty: any)."""
+    if importance and cells is not None:
+        raise InvalidProblem("splitting knows no cells of starts", fix="leave out --cells or --importance")
+    if cells is not None:
+        return CellSimulator(problem, what, max_steps, uniform, cells)
     if importance:
-        return SplittingTrees(problem, what, max_steps, uniform, importance, factor)
-    return make_simulator(problem, what, max_steps=max_steps, uniform=uniform)
+        return SplittingTrees(problem, what, max_steps, uniform, importance, factor, drawn)
+    return make_simulator(problem, what, max_steps=max_steps, uniform=uniform, drawn=drawn)
 
 
 def _build_worker(*made: Any) -> Callable[..., Any]:
@@ -139,7 +172,7 @@ def statistical_question(options: Statistical, problem: Problem, sharing: int, b
 def _build_experiment(
     options: Statistical,
     made: tuple[Any, ...],
-    simulator: RunSimulator | SplittingTrees,
+    simulator: RunSimulator | SplittingTrees | CellSimulator,
     cells: list[StartCell],
     budget: Budget,
     stack: ExitStack,
@@ -156,7 +189,9 @@ def _build_experiment(
         stack.enter_context(directory)
     elif options.resume:
         raise InvalidProblem("there is nothing to resume", fix="name the folder with --run-directory")
-    found = Experiment(cells, budget.seed, budget, _worker_pool(options, simulator, made), directory)
+    found = Experiment(
+        cells, budget.seed, budget, _worker_pool(options, simulator, made), directory, simulator.together
+    )
     stack.callback(lambda: found.crew.dismiss())
     if options.workers is None and options.ray is None and (os.cpu_count() or 1) > 1:
         found.grow = lambda: _larger_pool(made)
@@ -172,7 +207,7 @@ def _surefoot_version() -> str:
 
 
 def _worker_pool(
-    options: Statistical, simulator: RunSimulator | SplittingTrees, made: tuple[Any, ...]
+    options: Statistical, simulator: RunSimulator | SplittingTrees | CellSimulator, made: tuple[Any, ...]
 ) -> WorkerPool:
     if options.ray is not None:
         return RayPool(options.ray, options.workers, _build_worker, *made)
@@ -191,18 +226,20 @@ def _larger_pool(made: tuple[Any, ...]) -> WorkerPool | None:
 def _starts_verdict(
     cells: list[StartCell],
     wanted: Probability | Expected,
-    simulator: RunSimulator | SplittingTrees,
+    simulator: RunSimulator | SplittingTrees | CellSimulator,
     own: set[str],
     stop: str,
     negated: bool,
 ) -> Verdict:
     """What is known about the starts, as the property asks."""
-    if wanted.over == "values" and len(cells) > 1:
+    in_cells = isinstance(simulator, CellSimulator)
+    if in_cells or (wanted.over == "values" and len(cells) > 1):
+        laws = simulator.words if isinstance(simulator, CellSimulator) else [""] * len(cells)
         starts = [simulator.starts.valuation(i) for i in range(len(cells))]
         table = [
             (
                 {name: value for name, value in starts[i].items() if name in own},
-                _estimate_cells([c], "max", stop, negated),
+                replace(_estimate_cells([c], "max", stop, negated), starts=laws[i]),
             )
             for i, c in enumerate(cells)
         ]

@@ -15,7 +15,7 @@ from typing import ClassVar
 
 from surefoot.engines.engine_text import show_changes
 from surefoot.engines.pctl_question import pctl_question
-from surefoot.errors import Unsupported
+from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Probability
 from surefoot.term.arguments import (
@@ -30,6 +30,8 @@ from surefoot.term.evaluate import Undefined
 from surefoot.verdict.verdict import Reason, Unknown, Verdict
 from surefoot.work.budget import Budget
 
+AVERAGED = ("max", "avg")  # filters that may be meant where starts are drawn; `max` is written by nobody
+START_LAWS = ("uniform",)
 _OVER = ("min", "max", "avg", "sum", "values")
 WAYS = (  # of choosing a plan; those between the first and the last are `solve.sampling.METHODS`
     *("auto", "clopper-pearson", "clopper-pearson-fixed", "okamoto", "chen", "mixture", "spending", "sprt"),
@@ -52,6 +54,12 @@ class Statistical:
     """A run that is not decided after so many steps is cut off and counts as undecided."""
     uniform: bool = False
     """What policy and environment leave open is equally likely. Without it that is refused."""
+    starts: str | None = None
+    """`uniform`: every run draws its start uniformly from the initial condition, and by the laws in [starts]
+    of a problem file where there are some; the value is an average over starts."""
+    cells: str | None = None
+    """With `starts`: variables whose start ranges are cut into so many parts (`x:10, y:5`); one value for
+    each cell."""
     family_wise: bool = False
     """For many starts: all intervals together are right with confidence 1 - delta, not each for itself."""
     least: Fraction | None = None
@@ -79,6 +87,7 @@ class Statistical:
         number, count = take_optional(exact_fraction), take_in_range(whole_number, 1)
         check_fields(
             self,
+            starts=take_optional(_take_law),
             eps=take_in_range(exact_fraction, 0, inside=True),
             delta=take_in_range(exact_fraction, 0, 1, inside=True),
             max_steps=count,
@@ -102,6 +111,10 @@ class Statistical:
             return f"statistical does not know the filter `{wanted.over}` over start states"
         if wanted.starts is not None:
             return "statistical begins runs in the initial states only"
+        if self.starts is None and self.cells is not None:
+            return "cells are parts of a law of starts: `starts` has to name one"
+        if self.starts is not None and wanted.over not in (*AVERAGED, "values"):
+            return f"starts that are drawn give one average, not what `over {wanted.over}` asks for"
         try:
             if (why_not := _bounds_objection(problem, wanted)) is not None:
                 return why_not
@@ -130,6 +143,12 @@ class Statistical:
             return statistical_verdict(self, problem, budget)
         except Undefined as why:  # of a state that a run comes to
             return Unknown(Reason.INCOMPLETE, str(why))
+
+
+def _take_law(given: object) -> str:
+    if given not in START_LAWS:
+        raise InvalidProblem(f"there is no law of starts `{given}`", fix="use uniform")
+    return str(given)
 
 
 def _bounds_objection(problem: Problem, wanted: Probability | Expected) -> str | None:

@@ -70,11 +70,17 @@ def run_prefixes(make: Callable[[int, int | None, int, int], RunOutcomes]) -> Ca
 class Pace:
     """How many runs of a start make a batch: more and more, as long as that takes no time."""
 
-    limit: int = 1
+    together: int = 1  # so many runs take hardly longer than one
+    limit: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.limit = self.together
 
     def learn(self, runs: int, seconds: float) -> None:
         fitting = _MOST if seconds <= 0 else int(runs * _BATCH_SECONDS / seconds)
-        self.limit = max(1, min(_MOST, max(4 * self.limit, _FEW), fitting))
+        if seconds < _BATCH_SECONDS and self.together > 1:
+            fitting = max(fitting, 4 * runs)  # runs in step: the first ones cost most
+        self.limit = max(self.together, min(_MOST, max(4 * self.limit, _FEW), fitting))
 
 
 @dataclass(slots=True)
@@ -84,6 +90,7 @@ class Experiment:
     budget: Budget
     crew: WorkerPool
     directory: RunDirectory | None = None
+    together: int = 1
     grow: Callable[[], WorkerPool | None] | None = None  # asked once, where the work turns out to be large
     paces: dict[int, Pace] = field(default_factory=dict)  # by cell
     given: dict[int, tuple[int, int, int, float]] = field(default_factory=dict)
@@ -154,7 +161,7 @@ class Experiment:
 
     def _wanted_runs(self, number: int, spare: bool) -> int:
         """How many runs more this question needs surely; `spare`: or will probably need."""
-        cell, pace = self.cells[number], self.paces.setdefault(number, Pace())
+        cell, pace = self.cells[number], self.paces.setdefault(number, Pace(self.together))
         first, _ = cell.next_gap()
         needed = cell.question.ahead(cell.state) - (first - cell.runs)
         some = 16 + cell.runs // 20

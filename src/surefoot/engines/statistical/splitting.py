@@ -16,16 +16,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import floor, inf, nextafter
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.explore.explored_model import RowStates
-from surefoot.explore.initial_states import initial_rows
+from surefoot.explore.row_layout import row_layout
 from surefoot.problem.problem import Problem
 from surefoot.simulate import FAILED, SUCCEEDED, UNDECIDED, PathProperty, RunOutcomes
 from surefoot.simulate.interpreted_simulation import InterpretedSimulation, RunInProgress
+from surefoot.simulate.simulator import start_rows
 from surefoot.solvers.sampling.plan import ConfidenceInterval
 from surefoot.solvers.sampling.rare_events import RareEventPlan, RareProgress
 from surefoot.term.closures import UNDEFINED_ERRORS, compile_closure
@@ -62,19 +63,29 @@ class SplittingTrees:
     uniform: bool
     importance: str
     factor: int
+    drawn: bool = False  # every tree draws its start by a law
     starts: RowStates = field(init=False)
     _interpreted: InterpretedSimulation = field(init=False)
     _level: Any = field(init=False)
+    together: ClassVar[int] = 1
+
+    @property
+    def law(self) -> str:
+        by_law = self._interpreted.drawn
+        return (
+            by_law.words if by_law is not None else f"list of {len(self.starts)} starts" if self.drawn else ""
+        )
 
     def __post_init__(self) -> None:
         environment = self.problem.environment
         if self.factor < 2:
             raise InvalidProblem(f"a run that is split into {self.factor}", fix="--factor 2 or more")
+        layout = row_layout(environment)
+        rows, by_law = start_rows(environment, layout, drawn=self.drawn)
         self._interpreted = InterpretedSimulation(
-            self.problem, self.what, self.max_steps, (), uniform=self.uniform, memo=True
+            self.problem, self.what, self.max_steps, (), uniform=self.uniform, memo=True, drawn=by_law
         )
-        layout = self._interpreted.layout
-        self.starts = RowStates(layout, tuple(initial_rows(environment, layout)))
+        self.starts = RowStates(layout, tuple(rows))
         self._interpreted.starts = self.starts.rows
         term = parse_term(self.importance)
         self._level = compile_closure(term, layout.slots, layout.kinds, environment.arithmetic)
@@ -96,7 +107,12 @@ class SplittingTrees:
         live: list[_Branch] = []
         for run in numbers:
             stream = Stream(seed, run, place)
-            row = self.starts.rows[stream.below(len(self.starts)) if start is None else start]
+            by_law = self._interpreted.drawn
+            row = (
+                by_law.row(seed, run)
+                if by_law is not None
+                else self.starts.rows[stream.below(len(self.starts)) if start is None else start]
+            )
             live.append(_Branch(_Tree(), run, RunInProgress(row, stream), self._level_of(row)))
         trees = [branch.tree for branch in live]
         while live:

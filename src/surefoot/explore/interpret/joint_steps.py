@@ -112,7 +112,7 @@ class JointTransitionCache:
             if len(self._of_ready) >= _LARGEST_MEMORY:
                 self._of_ready.clear()
             together = joint_transitions(self.environment, [list(edges) for edges in ready])
-            found = self._of_ready[ready] = tuple(self._plan(t) for t in together)
+            found = self._of_ready[ready] = tuple(self.plan(t) for t in together)
         return found
 
     def _unclear_guard(self, row: Row) -> Undefined:
@@ -205,7 +205,8 @@ class JointTransitionCache:
             extended[slot] = value
         return tuple(extended)
 
-    def _plan(self, transition: Transition) -> JointTransition:
+    def plan(self, transition: Transition) -> JointTransition:
+        """A joint step, worked out when it is first asked for."""
         known = self._of_transition.get(transition)
         if known is None:
             known = self._work_out_step(transition)

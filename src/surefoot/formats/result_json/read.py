@@ -236,7 +236,9 @@ def _read_estimated(data: _Node) -> Verdict:
     confidence, stop = data.key("confidence").number(), data.text_of("stop")
     mean = None if (given := data.get_member("mean")) is None else given.number()
     counts = {name: node.count() for name, node in data.key("counts").fields().items()}
-    return Estimated(low, high, confidence, counts, stop, mean)
+    law = data.get_member("starts")
+    starts = "" if law is None else law.key("average_over").text()
+    return Estimated(low, high, confidence, counts, stop, mean, starts)
 
 
 def _read_found(data: _Node) -> Verdict:

@@ -126,11 +126,12 @@ def _answer_to_json(verdict: Verdict) -> dict[str, Any]:
             return {"kind": "violated", "trace": _trace_to_json(trace), **more}
         case Holds(up_to, by, as_asked, how):
             return {"kind": "holds", "up_to": up_to, "uncertified_by": by, "as_asked": as_asked, "how": how}
-        case Estimated(low, high, confidence, counts, stop, mean):
+        case Estimated(low, high, confidence, counts, stop, mean, starts):
             evidence = {"confidence": exact_text(confidence), "counts": dict(counts)}
             why = {"stop": stop} if stop else {}
             middle = {} if mean is None else {"mean": exact_text(mean)}
-            return {"kind": "estimated", **_interval_to_json(low, high), **evidence, **why, **middle}
+            law = {"starts": {"average_over": starts}} if starts else {}
+            return {"kind": "estimated", **_interval_to_json(low, high), **evidence, **why, **middle, **law}
         case Exact(low, high, certificate, stop):
             why = {"stop": stop} if stop else {}
             return {

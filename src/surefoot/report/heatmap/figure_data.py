@@ -85,7 +85,8 @@ def start_value_to_json(value: StartValue) -> dict[str, Any]:
     elif low is not None:
         ends = _short_bounds(low, low)[0], INFINITE
     sure = None if value.confidence is None else exact_text(value.confidence)
-    return {"low": ends[0], "high": ends[1], "confidence": sure, "counts": dict(value.counts)}
+    law = {"average_over": value.average_over} if value.average_over else {}
+    return {"low": ends[0], "high": ends[1], "confidence": sure, "counts": dict(value.counts), **law}
 
 
 def _short_bounds(low: Fraction, high: Fraction) -> tuple[str, str]:

@@ -106,6 +106,8 @@ def _figure_notes(panels: tuple[Panel, ...], end: End) -> list[str]:
         told.append(f"drawn: the {'lower' if end == 'low' else 'upper'} end of each interval")
     elif any(c.value.confidence is not None for p in panels for c in p.map.cells):
         told.append("drawn: the middle of each confidence interval")
+    if any(c.value.average_over for p in panels for c in p.map.cells):
+        told.append("the value of a cell is an average over starts that were drawn in it")
     for aggregate in dict.fromkeys(p.map.aggregate for p in panels):
         if aggregate is not None:
             names = {n: None for p in panels for n in p.map.others if p.map.aggregate == aggregate}

@@ -30,6 +30,7 @@ class StartValue:
     counts: Mapping[str, int] = field(default_factory=dict)
     trouble: str = ""
     unseen: Fraction | None = None  # of a difference: what is smaller is none
+    average_over: str = ""  # the law of the starts, where it is an average over starts that were drawn
 
     @property
     def is_infinite(self) -> bool:
@@ -60,8 +61,8 @@ def value_table(found: PerStart) -> Table:
 
 def value_from_verdict(verdict: Verdict) -> StartValue:
     match verdict:
-        case Estimated(low, high, confidence, counts):
-            return StartValue(low, high, confidence, counts)
+        case Estimated(low, high, confidence, counts, starts=law):
+            return StartValue(low, high, confidence, counts, average_over=law)
         case Exact(low, high):
             return StartValue(low, high)
         case Unknown(reason, detail):

@@ -9,9 +9,10 @@ import numpy as np
 
 from surefoot.explore.state_conditions import locate_by_number
 from surefoot.simulate.batch.decision import BatchDecision
+from surefoot.simulate.batch.fast_columns import FastColumns, compile_fast_columns
 from surefoot.simulate.batch.model import BatchModel, BatchStep
 from surefoot.simulate.batch.state_columns import Names, column_kinds
-from surefoot.term.columns import Column, ColumnTerms, ColumnValues, compile_columns
+from surefoot.term.columns import Column, ColumnValues
 from surefoot.term.reserved_names import DEADLOCKED, STALLED, chosen_action, output_index
 from surefoot.term.term import Term, free_names
 from surefoot.term.traverse import map_variables
@@ -24,7 +25,7 @@ class BatchConditions:
 
     model: BatchModel
     facts: tuple[str, ...]
-    terms: ColumnTerms
+    terms: FastColumns
 
     def __call__(self, state: Names, step: BatchStep, count: int) -> ColumnValues:
         """In the states that the step leaves."""
@@ -60,7 +61,8 @@ def compile_batch_conditions(model: BatchModel, terms: Sequence[Term]) -> BatchC
     located = [map_variables(t, lambda v: locate_by_number(environment, v)) for t in terms]
     known = condition_kinds(model, located)
     facts = tuple(sorted(set(known) - set(column_kinds(environment))))
-    return BatchConditions(model, facts, compile_columns(located, known, environment.arithmetic))
+    compiled = compile_fast_columns(located, known, environment.arithmetic, exact=model.exact)
+    return BatchConditions(model, facts, compiled)
 
 
 def condition_kinds(model: BatchModel, terms: Iterable[Term]) -> dict[str, ValueType]:

@@ -9,10 +9,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.network.evaluate import decide_batch_actions, network_batch_outputs
 from surefoot.problem.environment import Environment
 from surefoot.problem.meaning.decision import action_names
-from surefoot.problem.meaning.inference import infer_outputs
+from surefoot.problem.network import Array32
 from surefoot.problem.policy import (
     Branch,
     Choose,
@@ -22,14 +21,17 @@ from surefoot.problem.policy import (
     ProgramPolicy,
     ShieldedPolicy,
 )
+from surefoot.simulate.batch.fast_columns import FastColumns, compile_fast_columns
+from surefoot.simulate.batch.network_columns import ColumnNetwork, compile_column_network
 from surefoot.simulate.batch.state_columns import Names, rows_from_columns
-from surefoot.term.columns import Column, ColumnTerms, Truths, compile_columns
+from surefoot.term.columns import Column, Truths
 from surefoot.term.reserved_names import chosen_name
 from surefoot.term.value_types import Bool, ValueType
 
 Uniform: TypeAlias = Callable[
     [str, NDArray[np.int64]], NDArray[np.float64]
 ]  # a slot, rows: numbers in [0, 1)
+_FEW_OUTPUTS = 8
 NOBODY = -1  # no action of the policy is enabled, or there is no policy
 
 
@@ -47,19 +49,17 @@ class BatchDecision:
 
 @dataclass(frozen=True, slots=True)
 class BatchPolicy:
-    """A policy compiled to columns.
-
-    `exact`: outputs of networks have the bits of the reference, and near ties are decided by it; otherwise
-    sums are those of BLAS.
-    """
+    """A policy compiled to columns. Outputs of networks have the bits of the reference."""
 
     policy: Policy
     environment: Environment
     kinds: Mapping[str, ValueType]
-    exact: bool
-    outputs: bool  # wanted although the action is all that matters
+    exact: bool  # a draw that the reference may decide otherwise is lost
     names: tuple[str, ...]
-    terms: dict[int, ColumnTerms]  # by identity of the (sub-)policy: what it reads of a state
+    terms: dict[int, FastColumns]  # by identity of the (sub-)policy: what it reads of a state
+    networks: dict[int, ColumnNetwork]
+    places: dict[int, NDArray[np.int64]]  # by output, the place of its action among all
+    threads: int = 1
     even: bool = False  # what is drawn is drawn with equal chances: every action may be
 
     def decide(self, state: Names, own: Truths, count: int, uniform: Uniform) -> BatchDecision:
@@ -84,32 +84,22 @@ class BatchPolicy:
         self, policy: NeuralPolicy, state: Names, own: Truths, rows: NDArray[np.int64], uniform: Uniform
     ) -> BatchDecision:
         seen = self.terms[id(policy)](state, len(rows))
-        lost = np.logical_or.reduce(seen.lost) if seen.lost else np.zeros(len(rows), dtype=np.bool_)
-        with np.errstate(all="ignore"):
-            inputs = np.column_stack([c.astype(np.float32) for c in seen.columns])
-        inputs[lost] = 0
-        network, choose = policy.network, policy.choose
-        if choose is Choose.VALUE or choose is Choose.SAMPLE:
-            found = infer_outputs(network, inputs) if self.exact else network_batch_outputs(network, inputs)
-            lost = lost | ~np.isfinite(found).all(axis=1)
-            if choose is Choose.VALUE:
-                return self._controls(list(found.T.astype(np.float64)), lost, found)
-            return self._drawn(policy, found, own, rows, lost, uniform)
-        places = np.array([self.names.index(n) for n in action_names(policy, self.environment)])
-        applicable = own[places].T if choose is Choose.ARGMAX_APPLICABLE else None
-        active = np.asarray(own.any(axis=0))
-        outputs: Column | None = None
-        if not self.exact or self.outputs:
-            outputs = network_batch_outputs(network, inputs)
-        if self.exact or outputs is None:
-            decided = decide_batch_actions(network, inputs, applicable)
-            best, fine = decided.actions, decided.finite
-        else:
-            fine = np.asarray(np.isfinite(outputs).all(axis=1))
-            best = (outputs if applicable is None else np.where(applicable, outputs, -np.inf)).argmax(axis=1)
-        lost = lost | (active & (best < 0)) | ~fine
-        actions = np.where(active & (best >= 0), places[best], NOBODY)
-        return BatchDecision(actions, self._stalled(actions, own), lost, outputs=outputs)
+        found = self.networks[id(policy)].outputs(seen.columns, len(rows), self.threads)
+        lost = np.asarray(~np.isfinite(found).all(axis=0))
+        for undefined in seen.lost:
+            lost |= undefined
+        if policy.choose is Choose.VALUE:
+            return self._controls(list(found.astype(np.float64)), lost, found.T)
+        if policy.choose is Choose.SAMPLE:
+            return self._drawn(policy, found.T, own, rows, lost, uniform)
+        places = self.places[id(policy)]
+        active, allowed = own.any(axis=0), found
+        if policy.choose is Choose.ARGMAX_APPLICABLE:
+            allowed = np.where(own[places], found, np.float32(-np.inf))
+            lost |= active & ~own[places].any(axis=0)
+        best = _largest_places(allowed)
+        actions = np.where(active, places[best], NOBODY)
+        return BatchDecision(actions, self._stalled(actions, own), lost, outputs=found.T)
 
     def _drawn(
         self,
@@ -120,22 +110,32 @@ class BatchPolicy:
         lost: Truths,
         uniform: Uniform,
     ) -> BatchDecision:
-        places = np.array([self.names.index(n) for n in action_names(policy, self.environment)])
+        places = self.places[id(policy)]
         wide = outputs.astype(np.float64)
         weights = np.ones_like(wide) if self.even else np.exp(wide - wide.max(axis=1, keepdims=True))
         sums = np.cumsum(weights, axis=1)
-        draws = uniform("action", rows) * sums[:, -1]
-        picked = np.minimum((sums <= draws[:, None]).sum(axis=1), outputs.shape[1] - 1)
         active = np.asarray(own.any(axis=0))
+        draws, several = np.zeros(len(rows)), outputs.shape[1] > 1
+        if several:
+            draws[active] = uniform("action", rows[active])
+        draws *= sums[:, -1]
+        if self.exact and several:  # the reference sums in another way: too close to tell
+            near = np.abs(sums[:, :-1] - draws[:, None]).min(axis=1) <= sums[:, -1] * _near_share(
+                sums.shape[1]
+            )
+            lost = lost | (active & near)
+        picked = np.minimum((sums <= draws[:, None]).sum(axis=1), outputs.shape[1] - 1)
         actions = np.where(active, places[picked], NOBODY)
         may_stall = active & ~own[places].all(axis=0)
         return BatchDecision(actions, self._stalled(actions, own), lost, outputs=outputs, may_stall=may_stall)
 
     def _stalled(self, actions: NDArray[np.int64], own: Truths) -> Truths:
-        enabled = (
-            own[actions, np.arange(len(actions))] if len(own) else np.zeros(len(actions), dtype=np.bool_)
-        )
-        return (actions >= 0) & ~enabled
+        if len(own) > _FEW_OUTPUTS:
+            return (actions >= 0) & ~own[actions, np.arange(len(actions))]
+        stalled = np.zeros(len(actions), dtype=np.bool_)
+        for number, enabled in enumerate(own):
+            stalled |= (actions == number) & ~enabled
+        return stalled
 
     def _program(
         self,
@@ -229,16 +229,42 @@ class BatchPolicy:
         return BatchDecision(nobody, np.zeros(len(lost), dtype=np.bool_), lost, found, outputs)
 
 
+def _largest_places(values: Array32) -> NDArray[np.int64]:
+    """The place of the largest number of each column, the first of equals."""
+    if len(values) > _FEW_OUTPUTS:
+        return np.asarray(values.argmax(axis=0))
+    best, place = values[0], np.zeros(values.shape[1], dtype=np.int64)
+    for number in range(1, len(values)):
+        better = values[number] > best
+        place[better] = number
+        if number + 1 < len(values):
+            best = np.where(better, values[number], best)
+    return place
+
+
+def _near_share(count: int) -> float:
+    """More than what sums of so many exponentials, each with an error of some units, can differ by."""
+    return (count + 16) * 2.0**-48
+
+
 def compile_batch_policy(
-    policy: Policy, environment: Environment, kinds: Mapping[str, ValueType], *, exact: bool, outputs: bool
+    policy: Policy, environment: Environment, kinds: Mapping[str, ValueType], *, exact: bool, threads: int
 ) -> BatchPolicy:
     """What every part of the policy reads of a state, compiled once."""
-    terms: dict[int, ColumnTerms] = {}
+    terms: dict[int, FastColumns] = {}
+    networks: dict[int, ColumnNetwork] = {}
+    places: dict[int, NDArray[np.int64]] = {}
+    names = () if environment.controls else action_names(policy, environment)
 
     def compile_part(part: Policy) -> None:
         match part:
-            case NeuralPolicy(observe=observed):
-                terms[id(part)] = compiled(observed)
+            case NeuralPolicy(network=network, observe=observed):
+                terms[id(part)] = compile_fast_columns(
+                    observed, kinds, environment.arithmetic, exact=exact, joined=True, threads=threads
+                )
+                networks[id(part)] = compile_column_network(network)
+                if names:
+                    places[id(part)] = np.array([names.index(n) for n in action_names(part, environment)])
             case ProgramPolicy(branches):
                 terms[id(part)] = compiled([b.when for b in branches])
                 for branch in branches:
@@ -248,15 +274,15 @@ def compile_batch_policy(
                         compile_part(branch.then)
             case ShieldedPolicy(inner, permits, fallback):
                 chosen = {chosen_name(n): Bool() for n in action_names(inner, environment)}
-                terms[id(part)] = compile_columns((permits,), {**kinds, **chosen}, environment.arithmetic)
+                known = {**kinds, **chosen}
+                terms[id(part)] = compile_fast_columns((permits,), known, environment.arithmetic, exact=exact)
                 compile_part(inner)
                 compile_part(fallback)
             case OraclePolicy():
                 return
 
-    def compiled(several: Any) -> ColumnTerms:
-        return compile_columns(tuple(several), kinds, environment.arithmetic)
+    def compiled(several: Any) -> FastColumns:
+        return compile_fast_columns(tuple(several), kinds, environment.arithmetic, exact=exact)
 
     compile_part(policy)
-    names = () if environment.controls else action_names(policy, environment)
-    return BatchPolicy(policy, environment, kinds, exact, outputs, names, terms)
+    return BatchPolicy(policy, environment, kinds, exact, names, terms, networks, places, threads)

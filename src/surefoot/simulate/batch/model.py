@@ -17,12 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import Unsupported
-from surefoot.problem.environment import Choice, Environment, Update
+from surefoot.problem.environment import Choice, Component, Edge, Environment, Update
 from surefoot.problem.meaning.decision import action_among
 from surefoot.problem.meaning.transition import Transition, joint_transitions
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import Move, free_choices
 from surefoot.simulate.batch.decision import NOBODY, BatchDecision, BatchPolicy, Uniform, compile_batch_policy
+from surefoot.simulate.batch.fast_columns import FastColumns, compile_fast_columns
+from surefoot.simulate.batch.fused_updates import FusedUpdates, fuse_updates
 from surefoot.simulate.batch.state_columns import (
     Names,
     column_kinds,
@@ -30,8 +32,9 @@ from surefoot.simulate.batch.state_columns import (
     exact_entry,
     misfit_rows,
 )
-from surefoot.term.columns import Column, ColumnTerms, Truths, compile_columns
-from surefoot.term.term import Const, Term, split_target
+from surefoot.term.columns import Column, Truths
+from surefoot.term.reserved_names import location_key
+from surefoot.term.term import Apply, Const, Op, Term, Var, split_target
 from surefoot.term.value_types import Arithmetic, Bool, Int, Real, ValueType
 
 Rows: TypeAlias = NDArray[np.int64]
@@ -60,7 +63,7 @@ class _Writes:
     """Updates of one index: targets with the terms of their places, and all terms of them together."""
 
     targets: tuple[tuple[str, int], ...]  # a variable and how many indices
-    terms: ColumnTerms
+    terms: FastColumns
     twice: bool  # a variable is written twice in every row
 
 
@@ -74,12 +77,12 @@ class _Combination:
 
 
 @dataclass(frozen=True, slots=True)
-class _Plan:
+class TransitionPlan:
     """A transition with what is open in it."""
 
     choices: tuple[Choice, ...]
-    assumptions: ColumnTerms | None
-    probabilities: ColumnTerms | None  # of every combination; None: there is one
+    assumptions: FastColumns | None
+    probabilities: FastColumns | None  # of every combination; None: there is one
     combinations: tuple[_Combination, ...]
 
 
@@ -93,69 +96,122 @@ class BatchModel:
     transitions: tuple[Transition, ...]
     policy: BatchPolicy | None
     exact: bool
-    _named: dict[str, ValueType]  # of a state and of controls
-    _guards: ColumnTerms
-    _edges: list[tuple[str, int, int | None]]  # key and number of the source, place of the guard
-    _parts: list[Rows]  # by transition, which edges it needs
-    _actions: Rows  # by transition
-    _plans: dict[int, _Plan] = field(default_factory=dict)
+    names: dict[str, ValueType]  # of a state and of controls
+    _ready: FastColumns  # by edge: its component is at its source, and its guard holds
+    _parts: Rows  # by place and transition, which edges it needs
+    actions: Rows  # by transition: the place of the action of the policy, or NOBODY
+    _only: Rows | None  # by action: its only transition (ENDED: none), if every one belongs to an action
+    fused: FusedUpdates | None  # transitions that are simple enough to be taken together
+    _always: bool  # every transition is enabled in every state
+    _plans: dict[int, TransitionPlan] = field(default_factory=dict)
 
     def enabled(self, state: Names, count: int, lost: Truths) -> Truths:
         """By transition and row; rows whose guards have no value are added to `lost`."""
-        holds = self._guards(state, count)
-        ready = np.empty((len(self._edges), count), dtype=np.bool_)
-        for number, (key, source, place) in enumerate(self._edges):
-            here = state[key] == source if key else np.ones(count, dtype=np.bool_)
-            if place is not None:
-                lost |= here & holds.lost[place]
-                here = here & holds.columns[place]
-            ready[number] = here
-        joint = [ready[parts].all(axis=0) for parts in self._parts]
-        return np.array(joint, dtype=np.bool_).reshape(-1, count)
+        if self._always:
+            return np.ones((len(self.transitions), count), dtype=np.bool_)
+        found = self._ready(state, count)
+        ready = np.array(found.columns, dtype=np.bool_).reshape(-1, count)
+        for rows in found.lost:
+            lost |= rows
+        possible: Truths = ready[self._parts[0]]
+        for others in self._parts[1:]:
+            possible &= ready[others]
+        return possible
 
     def decide(
         self, state: Names, count: int, lost: Truths, uniform: Uniform, *, by_probability: bool = True
     ) -> tuple[Truths, Truths, BatchDecision | None]:
         """The transitions that are enabled, those that are permitted, and the decision of the policy."""
+        possible, made = self._look(state, count, lost, uniform, by_probability=by_probability)
+        if made is None or self.environment.controls:
+            return possible, possible, made
+        mine = (self.actions == NOBODY)[:, None] | (self.actions[:, None] == made.actions)
+        return possible, possible & mine, made
+
+    def _look(
+        self, state: Names, count: int, lost: Truths, uniform: Uniform, *, by_probability: bool
+    ) -> tuple[Truths, BatchDecision | None]:
         if self.policy is None:
-            possible = self.enabled(state, count, lost)
-            return possible, possible, None
+            return self.enabled(state, count, lost), None
         policy = self.policy if by_probability else replace(self.policy, even=True)
         if self.environment.controls:
             none = np.zeros((0, count), dtype=np.bool_)
             made = policy.decide(state, none, count, uniform)
             lost |= made.lost
-            possible = self.enabled({**state, **made.controls}, count, lost)
-            return possible, possible, made
+            return self.enabled({**state, **made.controls}, count, lost), made
         possible = self.enabled(state, count, lost)
-        own = np.zeros((len(self.policy.names), count), dtype=np.bool_)
-        for action, row in zip(self._actions, possible, strict=True):
-            if action >= 0:
-                own[action] |= row
+        if self._only is self.actions:
+            own = possible
+        else:
+            own = np.zeros((len(self.policy.names), count), dtype=np.bool_)
+            for action, row in zip(self.actions, possible, strict=True):
+                if action >= 0:
+                    own[action] |= row
         made = policy.decide(state, own, count, uniform)
         lost |= made.lost
-        mine = (self._actions == NOBODY)[:, None] | (self._actions[:, None] == made.actions)
-        return possible, possible & mine, made
+        return possible, made
+
+    def _pick(
+        self, state: Names, count: int, lost: Truths, uniform: Uniform, *, by_probability: bool
+    ) -> tuple[Truths, Rows, BatchDecision | None]:
+        """The transitions that are enabled, the one that each row takes, and the decision of the policy."""
+        if self._only is None:
+            possible, permitted, made = self.decide(
+                state, count, lost, uniform, by_probability=by_probability
+            )
+            return possible, _pick_permitted(permitted, uniform, np.arange(count)), made
+        possible, made = self._look(state, count, lost, uniform, by_probability=by_probability)
+        assert made is not None
+        picked = made.actions if self._only is self.actions else self._only[made.actions]
+        return possible, np.where((made.actions < 0) | made.stalled, ENDED, picked), made
 
     def step(self, state: Names, count: int, uniform: Uniform, *, by_probability: bool = True) -> BatchStep:
         """One step of every row."""
         lost = np.zeros(count, dtype=np.bool_)
-        possible, permitted, made = self.decide(state, count, lost, uniform, by_probability=by_probability)
-        rows = np.arange(count)
-        picked = _pick_permitted(permitted, uniform, rows)
-        after = {name: column.copy() for name, column in state.items()}
+        possible, picked, made = self._pick(state, count, lost, uniform, by_probability=by_probability)
         outcomes, chosen = np.zeros(count, dtype=np.int64), dict[str, Column]()
-        controls = made.controls if made is not None else {}
-        for number in np.unique(picked):
-            if number == ENDED:
-                continue
+        names = {**state, **made.controls} if made is not None else dict(state)
+        after, taken = dict(state), np.zeros(0, dtype=np.bool_)
+        if self.fused is not None:
+            after |= self._take_together(names, picked, outcomes, lost, uniform, by_probability)
+        if self.fused is None or self.fused.leaves_some:
+            taken = np.bincount(picked + 1, minlength=len(self.transitions) + 1)[1:] > 0
+            taken &= self.fused is None or self.fused.first[:-1] < 0
+        if taken.any():
+            after = {
+                name: column.copy() if column is state[name] else column for name, column in after.items()
+            }
+        for number in np.flatnonzero(taken):
             mine = np.flatnonzero(picked == number)
-            whole = len(mine) == count
-            names = dict(state) | controls
-            some = names if whole else {n: c[mine] for n, c in names.items()}
+            some = names if len(mine) == count else {n: c[mine] for n, c in names.items()}
+            some = dict(some)
             self._take(int(number), some, mine, after, outcomes, chosen, lost, uniform, by_probability, count)
         deadlocked = ~np.asarray(possible.any(axis=0))
         return BatchStep(after, picked, outcomes, chosen, lost, deadlocked, made)
+
+    def _take_together(
+        self,
+        names: Names,
+        picked: Rows,
+        outcomes: Rows,
+        lost: Truths,
+        uniform: Uniform,
+        by_probability: bool,
+    ) -> dict[str, Column]:
+        """All transitions that are simple enough at once; other rows stay as they are."""
+        fused = self.fused
+        assert fused is not None
+        codes = fused.first[picked]
+        if fused.draws:
+            drawing = np.flatnonzero(fused.several[picked] & (picked != ENDED))
+            if len(drawing):
+                numbers = uniform("outcome", drawing)
+                picks = fused.pick_outcomes(picked[drawing], numbers, by_probability=by_probability)
+                outcomes[drawing] = picks
+                codes[drawing] += picks
+        columns, missed = fused.write(names, codes)
+        lost |= missed
+        return columns
 
     def _take(
         self,
@@ -170,7 +226,7 @@ class BatchModel:
         by_probability: bool,
         count: int,
     ) -> None:
-        plan = self._plan(number)
+        plan = self.plan(number)
         if plan.choices:
             lost[mine] |= self._choose(plan, some, mine, uniform)
             for choice in plan.choices:
@@ -184,9 +240,9 @@ class BatchModel:
             here = picks == place
             rows = mine if here.all() else mine[here]
             part = some if here.all() else {n: c[here] for n, c in some.items()}
-            lost[rows] |= self._write(plan.combinations[place], part, rows, after)
+            lost[rows] |= self.write(plan.combinations[place], part, rows, after)
 
-    def _choose(self, plan: _Plan, some: dict[str, Column], mine: Rows, uniform: Uniform) -> Truths:
+    def _choose(self, plan: TransitionPlan, some: dict[str, Column], mine: Rows, uniform: Uniform) -> Truths:
         """Draw the values of choices; True where none was found that keeps the assumption."""
         for choice in plan.choices:
             some[choice.name] = self._value(choice, uniform(choice.name, mine))
@@ -220,9 +276,10 @@ class BatchModel:
             case _:
                 return found
 
-    def _write(
+    def write(
         self, combination: _Combination, part: dict[str, Column], rows: Rows, after: dict[str, Column]
     ) -> Truths:
+        """Put where an outcome leads into these rows of `after`; True where something has no value."""
         count = len(rows)
         lost, now, written = np.zeros(count, dtype=np.bool_), dict(part), set[str]()
         for level in combination.levels:
@@ -257,15 +314,15 @@ class BatchModel:
             after[key][rows] = location
         return lost
 
-    def _plan(self, number: int) -> _Plan:
+    def plan(self, number: int) -> TransitionPlan:
         if number not in self._plans:
             self._plans[number] = self._make_plan(self.transitions[number])
         return self._plans[number]
 
-    def _make_plan(self, transition: Transition) -> _Plan:
+    def _make_plan(self, transition: Transition) -> TransitionPlan:
         environment = self.environment
         choices = free_choices(environment, transition)
-        named = {**self._named, **{c.name: c.kind for c in choices}}
+        named = {**self.names, **{c.name: c.kind for c in choices}}
         edges = [environment.components[c].edges[e] for c, e in transition.edges]
         assumed = [e.assuming for e in edges if e.assuming != Const(True)]
         combined = list(product(*(range(len(e.outcomes)) for e in edges)))
@@ -275,10 +332,12 @@ class BatchModel:
                 _product([e.outcomes[i].probability for e, i in zip(edges, picks, strict=True)])
                 for picks in combined
             ]
-            shares = compile_columns(products, named, environment.arithmetic)
-        return _Plan(
+            shares = compile_fast_columns(products, named, environment.arithmetic, exact=self.exact)
+        return TransitionPlan(
             tuple({c.name: c for c in choices}.values()),
-            compile_columns(assumed, named, environment.arithmetic) if assumed else None,
+            compile_fast_columns(assumed, named, environment.arithmetic, exact=self.exact)
+            if assumed
+            else None,
             shares,
             tuple(self._combine(transition, picks, named) for picks in combined),
         )
@@ -293,7 +352,9 @@ class BatchModel:
         ]
         updates = sorted((u for part in parts for u in part.updates), key=lambda u: u.index)
         levels = tuple(
-            _compile_writes([u for u in updates if u.index == index], named, environment.arithmetic)
+            _compile_writes(
+                [u for u in updates if u.index == index], named, environment.arithmetic, self.exact
+            )
             for index in dict.fromkeys(u.index for u in updates)
         )
         targets = []
@@ -305,7 +366,7 @@ class BatchModel:
 
     def move(self, number: int, outcomes: int, chosen: Mapping[str, Any]) -> Move:
         """What a row did, as a move of the reference."""
-        plan, arithmetic = self._plan(number), self.environment.arithmetic
+        plan, arithmetic = self.plan(number), self.environment.arithmetic
         values = {c.name: exact_entry(chosen[c.name], c.kind, arithmetic) for c in plan.choices}
         return Move(self.transitions[number], plan.combinations[outcomes].picks, values)
 
@@ -318,7 +379,7 @@ def _product(factors: Sequence[Term]) -> Term:
 
 
 def _compile_writes(
-    updates: Sequence[Update], named: Mapping[str, ValueType], arithmetic: Arithmetic
+    updates: Sequence[Update], named: Mapping[str, ValueType], arithmetic: Arithmetic, exact: bool
 ) -> _Writes:
     terms: list[Term] = []
     targets: list[tuple[str, int]] = []
@@ -327,9 +388,8 @@ def _compile_writes(
         targets.append((name, len(indices)))
         terms += [update.value, *indices]
     plain = [name for name, depth in targets if not depth]
-    return _Writes(
-        tuple(targets), compile_columns(terms, named, arithmetic), twice=len(set(plain)) < len(plain)
-    )
+    compiled = compile_fast_columns(terms, named, arithmetic, exact=exact)
+    return _Writes(tuple(targets), compiled, twice=len(set(plain)) < len(plain))
 
 
 def _pick_permitted(permitted: Truths, uniform: Uniform, rows: Rows) -> Rows:
@@ -350,7 +410,7 @@ def _pick_permitted(permitted: Truths, uniform: Uniform, rows: Rows) -> Rows:
 
 
 def _pick_outcome(
-    probabilities: ColumnTerms, some: Names, mine: Rows, uniform: Uniform, by_probability: bool
+    probabilities: FastColumns, some: Names, mine: Rows, uniform: Uniform, by_probability: bool
 ) -> tuple[Rows, Truths]:
     found = probabilities(some, len(mine))
     shares = np.array(np.broadcast_arrays(*found.columns), dtype=np.float64)
@@ -400,8 +460,11 @@ def _value_of_open_range(low: Any, high: Any, shares: NDArray[np.float64]) -> ND
     return float(low) + FAR * inner / (1 - inner) if high is None else float(high) - FAR * inner / (1 - inner)
 
 
-def make_batch_model(problem: Problem, *, exact: bool = False, outputs: bool = False) -> BatchModel:
-    """Of a problem without flow. `exact`: outputs of networks have the bits of the reference."""
+def make_batch_model(problem: Problem, *, exact: bool = False, threads: int = 1) -> BatchModel:
+    """Of a problem without flow. `exact`: sines and the like have the bits of the reference too.
+
+    `threads`: among which many rows are split.
+    """
     environment = problem.environment
     if environment.flow is not None:
         raise Unsupported("a differential equation has no steps")
@@ -415,17 +478,13 @@ def make_batch_model(problem: Problem, *, exact: bool = False, outputs: bool = F
     named: dict[str, ValueType] = kinds | {c.name: Real() for c in environment.controls}
     policy = None
     if problem.policy is not None:
-        policy = compile_batch_policy(problem.policy, environment, kinds, exact=exact, outputs=outputs)
-    guards: list[Term] = []
-    edges: list[tuple[str, int, int | None]] = []
+        policy = compile_batch_policy(problem.policy, environment, kinds, exact=exact, threads=threads)
+    ready: list[Term] = []
     place: dict[tuple[int, int], int] = {}
     for c, component in enumerate(environment.components):
         for e, edge in enumerate(component.edges):
-            key = f"@{component.name}" if len(component.locations) > 1 else ""
-            guarded = edge.guard != Const(True)
-            place[c, e] = len(edges)
-            edges.append((key, component.locations.index(edge.source), len(guards) if guarded else None))
-            guards += [edge.guard] if guarded else []
+            place[c, e] = len(ready)
+            ready.append(_is_ready(component, edge))
     actions = [
         NOBODY
         if policy is None or environment.controls
@@ -434,7 +493,10 @@ def make_batch_model(problem: Problem, *, exact: bool = False, outputs: bool = F
         else NOBODY
         for t in transitions
     ]
-    compiled = compile_columns(guards, named, environment.arithmetic)
+    numbers = np.array(actions, dtype=np.int64)
+    only = None if policy is None else _only_transitions(numbers, len(policy.names))
+    most = max((len(t.edges) for t in transitions), default=1)
+    parts = [[place[p] for p in (*t.edges, *t.edges[:1] * (most - len(t.edges)))] for t in transitions]
     return BatchModel(
         problem,
         environment,
@@ -443,8 +505,31 @@ def make_batch_model(problem: Problem, *, exact: bool = False, outputs: bool = F
         policy,
         exact,
         named,
-        compiled,
-        edges,
-        [np.array([place[part] for part in t.edges]) for t in transitions],
-        np.array(actions, dtype=np.int64),
+        compile_fast_columns(ready, named, environment.arithmetic, exact=exact, joined=True, threads=threads),
+        np.array(parts, dtype=np.int64).reshape(-1, most).T,
+        numbers,
+        only,
+        fuse_updates(environment, transitions, kinds, named, exact=exact, threads=threads),
+        all(term == Const(True) for term in ready),
     )
+
+
+def _is_ready(component: Component, edge: Edge) -> Term:
+    if len(component.locations) == 1:
+        return edge.guard
+    here = Apply(Op.EQ, (Var(location_key(component.name)), Const(component.locations.index(edge.source))))
+    return here if edge.guard == Const(True) else Apply(Op.AND, (here, edge.guard))
+
+
+def _only_transitions(actions: Rows, count: int) -> Rows | None:
+    """By action, its transition; None if some action has several, or some transition none.
+
+    The actions themselves, if each has the number of its transition.
+    """
+    if NOBODY in actions or len(set(actions)) < len(actions) or not len(actions):
+        return None
+    if np.array_equal(actions, np.arange(count)):
+        return actions
+    found = np.full(count, ENDED)
+    found[actions] = np.arange(len(actions))
+    return found

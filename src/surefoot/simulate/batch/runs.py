@@ -59,18 +59,15 @@ class BatchRuns:
     def advance(self, uniform: Uniform, *, by_probability: bool = True) -> BatchStep:
         """One step of all runs that are alive; the others stay where they are."""
         made = self.model.step(self.state, self.count, uniform, by_probability=by_probability)
-        self.steps.append(
-            RecordedStep(
-                self.rows, made.transition.astype(np.int32), made.outcomes.astype(np.int32), made.chosen
-            )
-        )
+        outcomes = made.outcomes.astype(np.int32)
+        self.steps.append(RecordedStep(self.rows, made.transition.astype(np.int32), outcomes, made.chosen))
         stop = made.transition == ENDED
         self.ended |= self.alive & stop & ~made.lost
         self.lost |= self.alive & made.lost
         self.alive &= ~stop & ~made.lost
-        moving = self.alive
+        every = bool(self.alive.all())
         self.state = {
-            name: column if moving.all() else _where(moving, column, self.state[name])
+            name: column if every else _where(self.alive, column, self.state[name])
             for name, column in made.state.items()
         }
         return made

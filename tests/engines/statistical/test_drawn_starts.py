@@ -1,0 +1,135 @@
+"""Starts that are drawn by a law: averages over them, in every tier, in words and in JSON."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.simulate.test_compiled import same
+
+from surefoot.engines.statistical import Statistical
+from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.formats.problem_file import read_problem_file
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Probability
+from surefoot.simulate import PathProperty, make_simulator
+from surefoot.simulate.drawn_starts import DrawnStarts
+from surefoot.term.parser import parse_term
+from surefoot.verdict.verdict import Estimated, PerStart
+from surefoot.work.budget import Budget
+
+SLIDE = """
+name = "slide"
+arithmetic = "float64"
+initial = "0 <= x <= 1 and -1 <= v <= 1"
+[variables]
+x = "real"
+v = "real"
+{laws}
+[[edges]]
+chosen = {{ w = {{ kind = "real", law = "uniform(-0.1, 0.1)" }} }}
+updates = {{ x = "x + 0.5 * v + w" }}
+[properties]
+out = "Pmax=? [ F<=3 x > 1 ]"
+high = "Pmax=? [ F<=0 x > 0.7 ]"
+"""
+LAWS = '[starts]\nx = "normal(0.5, 0.1)"'
+DICE = """
+initial = "1 <= n <= 6"
+[variables]
+n = "int 0..9"
+[[edges]]
+updates = { n = "n" }
+[properties]
+low = "Pmax=? [ F n <= 2 ]"
+"""
+
+
+def slide(tmp_path: Path, laws: str = "", name: str = "out") -> Problem:
+    path = tmp_path / "slide.toml"
+    path.write_text(SLIDE.format(laws=laws))
+    return read_problem_file(path, property=name)
+
+
+def estimate(problem: Problem, **options: object) -> Estimated:
+    engine = Statistical(**options)  # type: ignore[arg-type]
+    assert engine.objection(problem) is None
+    found = engine.check(problem, Budget(60))
+    assert isinstance(found, Estimated)
+    return found
+
+
+@pytest.mark.parametrize("laws", ["", LAWS])
+def test_tiers_make_the_same_runs(tmp_path: Path, laws: str) -> None:
+    asked, what = slide(tmp_path, laws), PathProperty(parse_term("x > 1"), high=4, reward=parse_term("x"))
+    fast, slow = (
+        make_simulator(asked, what, max_steps=10, tier=t, drawn=True) for t in ("columns", "interpreter")
+    )
+    assert same(fast, slow, 3, None, 200, 120) == "same"
+    parts = [fast.runs(3, None, first, 40).steps for first in (200, 240, 280)]
+    assert np.concatenate(parts).tolist() == slow.runs(3, None, 200, 120).steps.tolist()
+    assert make_simulator(asked, what, max_steps=10, drawn=True).tier == "columns"
+
+
+def test_a_box_is_a_uniform_law(tmp_path: Path) -> None:
+    found = estimate(slide(tmp_path, name="high"), starts="uniform", eps=Fraction(1, 50))
+    assert found.low <= Fraction(3, 10) <= found.high
+    assert found.starts == "uniform in a box"
+
+
+def test_declared_laws_are_used(tmp_path: Path) -> None:
+    found = estimate(slide(tmp_path, LAWS, "high"), eps=Fraction(1, 50))
+    assert found.low <= Fraction("0.02275") <= found.high
+    assert found.starts == "by the laws of `x`; uniform in a box"
+
+
+def test_a_list_is_a_uniform_law_in_machine_code(tmp_path: Path) -> None:
+    path = tmp_path / "dice.toml"
+    path.write_text(DICE)
+    asked = read_problem_file(path)
+    assert make_simulator(asked, PathProperty(parse_term("n <= 2")), max_steps=9, drawn=True).tier == "llvm"
+    found = estimate(asked, starts="uniform", eps=Fraction(1, 50))
+    assert found.low <= Fraction(1, 3) <= found.high
+    assert found.starts == "list of 6 starts"
+    plain = estimate(asked, eps=Fraction(1, 50))  # the greatest of all starts, as before
+    assert (plain.high, plain.starts) == (1, "")
+
+
+def test_what_is_no_law_is_refused(tmp_path: Path) -> None:
+    asked = slide(tmp_path)
+    tied = replace(
+        asked.environment, initial=parse_term("0 <= x <= 1 and 0 <= v and x + v <= 1 and v <= x * x")
+    )
+    with pytest.raises(Unsupported, match="not a uniform law that can be drawn") as refused:
+        DrawnStarts(tied)
+    assert "declare their laws in [starts]" in refused.value.fix
+    assert isinstance(asked.property, Probability)
+    summed = replace(asked, property=replace(asked.property, over="sum"))
+    assert "one average" in (Statistical(starts="uniform").objection(summed) or "")
+    with pytest.raises(InvalidProblem, match="no law of starts `even`"):
+        Statistical(starts="even")
+    with pytest.raises(Unsupported, match="--starts uniform"):
+        Statistical().check(asked, Budget(60))
+
+
+def test_cells_of_a_box(tmp_path: Path) -> None:
+    asked = slide(tmp_path)
+    assert isinstance(asked.property, Probability)
+    every = replace(asked, property=replace(asked.property, over="values"))
+    found = Statistical(starts="uniform", cells="v:4", eps=Fraction(1, 20)).check(every, Budget(60))
+    assert isinstance(found, PerStart)
+    assert [state for state, _ in found.table] == [{"v": v} for v in (-0.75, -0.25, 0.25, 0.75)]
+    values = [verdict for _, verdict in found.table]
+    assert all(isinstance(v, Estimated) for v in values)
+    assert values[0].high < values[3].low  # type: ignore[union-attr]
+    assert values[3].starts == "uniform in a box, with v from 0.5 to 1"  # type: ignore[union-attr]
+    for wrong, what in (
+        ("z:3", "`z` is no number"),
+        ("x:0", "no number of cells"),
+        ("x:900,v:900", "too many"),
+    ):
+        with pytest.raises(InvalidProblem, match=what):
+            Statistical(starts="uniform", cells=wrong).check(every, Budget(60))
