@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 
 from surefoot.query.markov import Markov, MarkovAnswer, Until
 from surefoot.shields.finite.arena import OWN, Arena
+from surefoot.shields.finite.game import ActionGame
 from surefoot.solvers.markov import MarkovUndecided, solve_markov
-from surefoot.solvers.markov.qualitative import csr_positions
+from surefoot.solvers.markov.qualitative import NEVER, csr_positions
 
 MOST_ROUNDS = 20_000
 MOST_EXACT = 500  # states whose risks are computed in fractions, where bounds do not tell
@@ -88,21 +89,7 @@ def _strategy_of_risk(
 
 def _winning_region(arena: Arena) -> Flags:
     """The greatest set without bad states in which some action keeps the run, whatever the rest does."""
-    markov, owners, enabled = arena.markov, arena.markov.owners(), arena.enabled_actions()
-    inside = ~arena.bad
-    mine = arena.action != OWN
-    while True:
-        staying = np.logical_and.reduceat(inside[markov.targets], markov.outcomes[:-1])
-        staying = staying if len(markov.targets) else np.zeros(0, dtype=np.bool_)
-        keeps = inside.copy()
-        keeps[owners[~mine & ~staying]] = False
-        good = enabled.copy()
-        lost = mine & ~staying
-        good[owners[lost], arena.action[lost]] = False
-        keeps &= good.any(axis=1) | ~enabled.any(axis=1)
-        if (keeps == inside).all():
-            return inside
-        inside = keeps
+    return ActionGame(arena.markov, arena.action).force_environment(arena.bad) == NEVER
 
 
 def _action_risks(arena: Arena, sure: Flags) -> Floats:

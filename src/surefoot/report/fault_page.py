@@ -1,0 +1,73 @@
+"""Faults on a page: a section of a violated result, and the page of `surefoot faults`."""
+
+from __future__ import annotations
+
+from surefoot.problem.problem import Problem
+from surefoot.problem.property_printer import show_property
+from surefoot.report.drawing.svg_file import render_svg
+from surefoot.report.fault_figure import draw_faults
+from surefoot.report.fault_text import (
+    HEADING,
+    count_by_pick,
+    describe_claim,
+    describe_fault,
+    picked_words,
+    safe_words,
+    state_words,
+)
+from surefoot.report.html_page import render_html_page
+from surefoot.report.search_page import html_table
+from surefoot.verdict.fault import FaultFinding, FaultTable
+from surefoot.verdict.sentences import count_noun
+from surefoot.visible import escape_html
+
+MOST_ROWS = 200  # decisions that are listed; JSON has all of them
+
+
+def fault_section(problem: Problem, found: FaultFinding | None) -> str:
+    """The last decision that could have been different; nothing where nobody decides."""
+    if found is None:
+        return ""
+    rows: list[tuple[str, str]] = []
+    if found.unknown:
+        rows.append(("not known", found.unknown))
+    if found.lost is not None:
+        lost = describe_claim(found.lost, saved=False)
+        rows.append(("none", f"no decision could have prevented it: the start is already lost ({lost})"))
+    if found.fault is not None:
+        for line in describe_fault(problem.environment, found.fault):
+            label, _, words = line.partition(" ")
+            rows.append((label, words.strip()))
+    listed = "".join(f"<dt>{escape_html(k)}</dt><dd>{escape_html(v)}</dd>" for k, v in rows)
+    return f'<section class="fault"><h3>{HEADING}</h3><dl>{listed}</dl></section>'
+
+
+def render_fault_page(problem: Problem, table: FaultTable) -> str:
+    """The whole file of `surefoot faults --report`."""
+    title = f"faults of {count_noun(table.runs, 'violating run')}: {problem.name}"
+    parts = [f"<section><h2><code>{escape_html(show_property(problem.property))}</code></h2>"]
+    told = []
+    if table.tried:
+        told.append(f"{table.tried:,} runs were drawn; violating ones were made again by the reference.")
+    if table.lost and table.lost_claim is not None:
+        lost = describe_claim(table.lost_claim, saved=False)
+        told.append(f"{count_noun(table.lost, 'run')} lost from the start on ({lost}).")
+    told += [f"{count_noun(number, 'run')} not known: {why}." for why, number in table.unknown]
+    told += [f"Stopped: {table.stop}."] if table.stop else []
+    told += [f"Picked {line}." for line in count_by_pick(table)]
+    parts += [f"<p>{escape_html(line)}</p>" for line in told]
+    if table.decisions:
+        parts.append(render_svg(draw_faults(problem, table)))
+        rows = [
+            (
+                str(c.count),
+                state_words(problem.environment, c.fault.state),
+                picked_words(c.fault),
+                safe_words(c.fault),
+            )
+            for c in table.decisions[:MOST_ROWS]
+        ]
+        if len(table.decisions) > MOST_ROWS:
+            parts.append(f"<p>The first {MOST_ROWS} of {len(table.decisions)} decisions.</p>")
+        parts.append(html_table(("runs", "state", "chosen", "instead"), rows))
+    return render_html_page(title, [*parts, "</section>"])
