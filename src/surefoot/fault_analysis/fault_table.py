@@ -101,7 +101,7 @@ def _finding(
     each = min(MOST_SECONDS_EACH, max(0.5, budget.remaining() / left))
     clock = replace(budget, seconds=min(budget.seconds, budget.elapsed_seconds() + each))
     if region is not None:
-        found = fault_by_region(played, trace, region)
+        found = fault_by_region(played, trace, region, budget.remaining)
         if not found.unknown or bounded_objection(played, trace) is not None:
             return found
         return fault_by_looking(played, trace, clock, ahead, shield)

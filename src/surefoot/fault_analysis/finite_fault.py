@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from math import inf
 
 from surefoot.errors import InvalidProblem
 from surefoot.fault_analysis.winning_region import WinningRegion
@@ -10,13 +11,19 @@ from surefoot.problem.meaning.decision import Decision, action_of, observation_v
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import State, policy_decision
-from surefoot.verdict.fault import EXACTLY, Alternative, Claim, Fault, FaultFinding
+from surefoot.verdict.fault import COMPUTED, EXACTLY, Alternative, Claim, Fault, FaultFinding
 from surefoot.verdict.verdict import Trace
 
+LEAST_REGRET = 1e-9  # of a decision that is told: smaller differences may be rounding
 TOO_LARGE = "the exploration ended before it was known which states of the run are lost"
 
 
-def fault_by_region(problem: Problem, trace: Trace, region: WinningRegion) -> FaultFinding:
+def fault_by_region(
+    problem: Problem,
+    trace: Trace,
+    region: WinningRegion,
+    seconds_left: Callable[[], float] = lambda: inf,
+) -> FaultFinding:
     """The fault of a run, or that its start is lost; `unknown` where the exploration does not tell."""
     numbers = region.place_run(trace)
     if len(numbers) < len(trace.states):
@@ -31,7 +38,36 @@ def fault_by_region(problem: Problem, trace: Trace, region: WinningRegion) -> Fa
             return FaultFinding(make_fault(problem, trace, index, named(safe), EXACTLY, EXACTLY))
         if region.maybe_won(index)[numbers[index]]:
             return FaultFinding(unknown=TOO_LARGE)
-    return FaultFinding(lost=EXACTLY)
+    return FaultFinding(_costliest_decision(problem, trace, region, numbers, seconds_left), EXACTLY)
+
+
+def _costliest_decision(
+    problem: Problem,
+    trace: Trace,
+    region: WinningRegion,
+    numbers: Sequence[int],
+    seconds_left: Callable[[], float],
+) -> Fault | None:
+    """The decision that made a violation more likely than any other of the run, if one did."""
+    risks = region.action_risks(seconds_left)
+    if risks is None:
+        return None
+    worst: tuple[float, int] = (LEAST_REGRET, -1)
+    for index, number in enumerate(numbers[:-1]):
+        picked = decision_at(problem, trace, index)[0]
+        places = [region.actions.index(p.action) for p in picked if p.action in region.actions]
+        if places and (row := risks[number]).min() <= 1:
+            offered = [row[p] for p in places if row[p] <= 1]
+            regret = max(offered, default=row.min()) - row.min()
+            worst = max(worst, (float(regret), -index)) if regret > worst[0] else worst
+    if worst[0] <= LEAST_REGRET:
+        return None
+    index = -worst[1]
+    row = risks[numbers[index]]
+    best = float(row.min())
+    better = named(tuple(a for a, r in zip(region.actions, row, strict=True) if r <= best + LEAST_REGRET))
+    after = min(1.0, best + worst[0])
+    return make_fault(problem, trace, index, better, COMPUTED, None, risk=(best, after))
 
 
 def _fault_in_loop(

@@ -56,7 +56,8 @@ def find_fault(
     if shield is None and region_objection(problem) is None:
         alone = replace(problem, environment=start_only_in(problem.environment, trace.states[0]))
         try:
-            found = fault_by_region(problem, trace, solve_region(alone, budget.part(EXPLORING)))
+            region = solve_region(alone, budget.part(EXPLORING))
+            found = fault_by_region(problem, trace, region, budget.remaining)
             if not found.unknown:
                 return found
             told = found.unknown

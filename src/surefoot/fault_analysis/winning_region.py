@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from surefoot.errors import Unsupported
 from surefoot.explore import ExploredModel, explore_problem
@@ -19,8 +20,10 @@ from surefoot.problem.meaning.decision import action_among, action_names
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs, Within
 from surefoot.problem.semantics import State
-from surefoot.shields.finite.arena import is_finite_environment
+from surefoot.shields.finite.arena import Arena, is_finite_environment
 from surefoot.shields.finite.game import OWN, ActionGame, Flags, Ranks
+from surefoot.shields.finite.safest_strategy import action_risks
+from surefoot.solvers.markov import MarkovUndecided
 from surefoot.solvers.markov.qualitative import NEVER
 from surefoot.term.reserved_names import DEADLOCKED, STALLED, chosen_action, location_key, output_index
 from surefoot.term.term import FALSE, Const, Term, Var, conjunction_of, equal, free_names
@@ -33,7 +36,7 @@ MOST_STATES = 3_000_000
 GOOD, BAD = "good", "bad"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class WinningRegion:
     """`surely_won(i)`, `maybe_won(i)`: by state, if it is number i of a run. `picked_bad`: by group."""
 
@@ -45,6 +48,23 @@ class WinningRegion:
     distance: Ranks | None  # of liveness: steps to the next good state, at most
     picked_bad: Flags | None
     starts: dict[Hashable, int]
+    bad: Flags | None  # of `never` without a limit of steps, where all is explored
+    _risks: NDArray[np.float64] | None = None
+
+    def action_risks(self, seconds_left: Callable[[], float]) -> NDArray[np.float64] | None:
+        """[states, actions]: how likely a bad state is at best after each action; 2: it is not offered.
+
+        Numbers in doubles, by value iteration. None: there is no chance in it, or no time.
+        """
+        if self.bad is None or (np.diff(self.game.markov.outcomes) <= 1).all():
+            return None
+        if self._risks is None:
+            arena = Arena(self.explored, self.actions, self.game.action, self.bad)
+            try:
+                self._risks = action_risks(arena, self.surely_won(0), seconds_left)
+            except MarkovUndecided:
+                return None
+        return self._risks
 
     def place_run(self, trace: Trace) -> list[int]:
         """The numbers of the states of a run; fewer where the exploration does not have them."""
@@ -200,7 +220,9 @@ def _solve(
         case other:
             raise Unsupported(f"{type(other).__name__} has no violating runs")
     starts = {_state_key(explored.valuation(int(n))): int(n) for n in explored.markov.initial}
-    return WinningRegion(explored, game, names, low, high, distance, picked, starts)
+    timeless = isinstance(problem.property, Never) and problem.property.steps is None and picked is None
+    bad = holds if timeless and not unknown.any() else None
+    return WinningRegion(explored, game, names, low, high, distance, picked, starts, bad)
 
 
 def _always(won: Flags) -> Callable[[int], Flags]:

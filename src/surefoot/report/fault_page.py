@@ -11,6 +11,7 @@ from surefoot.report.fault_text import (
     count_by_pick,
     describe_claim,
     describe_fault,
+    lost_words,
     picked_words,
     safe_words,
     state_words,
@@ -32,8 +33,7 @@ def fault_section(problem: Problem, found: FaultFinding | None) -> str:
     if found.unknown:
         rows.append(("not known", found.unknown))
     if found.lost is not None:
-        lost = describe_claim(found.lost, saved=False)
-        rows.append(("none", f"no decision could have prevented it: the start is already lost ({lost})"))
+        rows.append(("none", lost_words(found)))
     if found.fault is not None:
         for line in describe_fault(problem.environment, found.fault):
             label, _, words = line.partition(" ")

@@ -29,17 +29,23 @@ def fault_lines(problem: Problem, found: FaultFinding | None) -> list[str]:
         return [f"decision  {HEADING.lower()}: not known ({found.unknown})"]
     lines = []
     if found.lost is not None:
-        lost = describe_claim(found.lost, saved=False)
-        lines.append(f"decision  no decision could have prevented it: the start is already lost ({lost})")
+        lines.append(f"decision  {lost_words(found)}")
     if found.fault is not None:
         lines += describe_fault(problem.environment, found.fault)
     return lines
 
 
+def lost_words(found: FaultFinding) -> str:
+    """That the start is lost, and how that is known."""
+    assert found.lost is not None
+    what = "have prevented it" if found.fault is None else "rule it out"
+    return f"no decision could {what}: the start is already lost ({describe_claim(found.lost, saved=False)})"
+
+
 def describe_fault(environment: Environment, fault: Fault) -> list[str]:
     """A decision in lines: where, what was picked, what would have been safe."""
     if fault.risk is not None:
-        head = f"decision  the costliest one was in state {fault.step}"
+        head = f"costliest the decision in state {fault.step}"
     else:
         head = f"decision  {HEADING.lower()} was in state {fault.step}"
     lines = [
@@ -48,9 +54,8 @@ def describe_fault(environment: Environment, fault: Fault) -> list[str]:
         f"instead   {safe_words(fault)}",
     ]
     if fault.risk is not None:
-        before, after = fault.risk
-        lines.append(f"risk      at best {before:.4g} before it, {after:.4g} after it (computed in doubles)")
-    elif fault.lost is None:
+        return lines
+    if fault.lost is None:
         lines.append("later     the run comes back to this state, and could have been saved each time")
     else:
         lines.append(f"later     nothing could save it any more ({describe_claim(fault.lost, saved=False)})")
@@ -83,7 +88,8 @@ def safe_words(fault: Fault) -> str:
     more = len(fault.safe) - MOST_NAMED
     rest = f" and {more} more" if more > 0 else ""
     if fault.risk is not None:
-        return f"{shown}{rest}"
+        before, after = fault.risk
+        return f"{shown}{rest} (risk at best {before:.4g}, chosen {after:.4g}; computed in doubles)"
     among = (
         ", among the controls that were tried" if fault.untried and fault.saved.kind != "by shield" else ""
     )
@@ -96,6 +102,8 @@ def describe_claim(claim: Claim, *, saved: bool = True) -> str:
     match claim.kind:
         case "exact":
             return "exact"
+        case "computed":
+            return "computed in doubles"
         case "by shield":
             if saved:
                 return "by shield: the state is in its proved set"

@@ -16,7 +16,7 @@ from surefoot.problem.semantics import State
 if TYPE_CHECKING:
     from surefoot.verdict.verdict import Trace
 
-ClaimKind: TypeAlias = Literal["exact", "by shield", "bounded", "sampled"]
+ClaimKind: TypeAlias = Literal["exact", "by shield", "bounded", "sampled", "computed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Claim:
 
     `exact`: by the game itself. `by shield`: the state is in a set that a certified shield does not leave.
     `bounded`: against everything that the environment may do, but for `steps` steps only. `sampled`: in
-    `runs` runs of `steps` steps.
+    `runs` runs of `steps` steps. `computed`: by probabilities in floating point (see `Fault.risk`).
     """
 
     kind: ClaimKind
@@ -34,6 +34,7 @@ class Claim:
 
 
 EXACTLY = Claim("exact")
+COMPUTED = Claim("computed")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,7 @@ from typing import Any
 import click
 
 from surefoot import api
-from surefoot.cli.engine_options import build_engines, engine_flags, refuse_options_of_others
-from surefoot.cli.model import MODEL_OPTIONS, check_time_options, load_single_problem, model_flags, time_flags
+from surefoot.cli.model import check_time_options, load_single_problem, model_flags, time_flags
 from surefoot.cli.option_groups import GroupedCommand, json_flag, quiet_flag, seed_flag, timeout_flag
 from surefoot.cli.output import check_output_files, deliver_file, exit_code, write_facts
 from surefoot.cli.progress import import_engines, report_progress
@@ -27,7 +26,6 @@ from surefoot.cli.unused_options import refuse_option
               help="Beyond the violation, where the game is not solved exactly.")  # fmt: skip
 @click.option("--shield", type=click.Path(path_type=Path), metavar="FILE",
               help="Ask the sets of a shield of `surefoot shield`, proved again.")  # fmt: skip
-@engine_flags
 @timeout_flag("For the whole run.")
 @seed_flag
 @json_flag("Write all decisions; - = stdout, nothing else.")
@@ -42,8 +40,6 @@ def faults(
     runs: int,
     ahead: int,
     shield: Path | None,
-    engine_name: str | None,
-    dump_queries: Path | None,
     timeout: float,
     seed: int,
     json_path: str | None,
@@ -51,7 +47,7 @@ def faults(
     report: str | None,
     svg: str | None,
     quiet: bool,
-    **options: Any,
+    **wiring: Any,
 ) -> int:
     """Find, along runs of MODEL that violate a property, the last decision that could have been different:
     what the policy chose there, what would have been safe, and how often each such decision occurs.
@@ -64,8 +60,6 @@ def faults(
     check_output_files(outputs, inputs)
     if export is not None and not Path(export).suffix:
         refuse_option("--export", f"`{export}` says no format", "end it with .csv, .jsonl or .npz")
-    wiring = {name: options.pop(name) for name in MODEL_OPTIONS}
-    refuse_options_of_others(engine_name, options)
     check_time_options(time, flow_method)
     import_engines(model, "search_faults")
     budget = api.Budget(timeout, seed)
@@ -73,10 +67,9 @@ def faults(
     loaded = api.set_time_semantics(loaded, time, flow_method)
     check_output_files(outputs, [*loaded.inputs, *inputs])
     problem = loaded.problems[name]
-    engines = build_engines(engine_name, options, dump_queries)
     with report_progress(quiet) as tell:
         found = api.search_faults(
-            problem, replace(budget, progress=tell), runs=runs, ahead=ahead, shield=shield, engines=engines
+            problem, replace(budget, progress=tell), runs=runs, ahead=ahead, shield=shield
         )
     table = found.table
     for path, make in (

@@ -54,7 +54,7 @@ def safest_strategy(
     Where bounds of the risk do not tell whether it is, the risk itself is computed, in systems of few states.
     """
     sure = _winning_region(arena)
-    action = _safest_choice(arena, _action_risks(arena, sure))
+    action = _safest_choice(arena, action_risks(arena, sure))
     if not allowed:
         return _strategy_of_risk(arena, action, np.where(sure, 0, 1).astype(object), 1, allowed)
     answer = _strategy_risk(arena, action, seconds_left)
@@ -92,10 +92,11 @@ def _winning_region(arena: Arena) -> Flags:
     return ActionGame(arena.markov, arena.action).force_environment(arena.bad) == NEVER
 
 
-def _action_risks(arena: Arena, sure: Flags) -> Floats:
+def action_risks(arena: Arena, sure: Flags, seconds_left: Callable[[], float] = lambda: inf) -> Floats:
     """[states, actions]: about how likely a bad state is after each action, at best; 2: not enabled.
 
-    From below, so that a state from which nothing bad is forced keeps 0.
+    From below, so that a state from which nothing bad is forced keeps 0. Raises `MarkovUndecided` where the
+    time ends.
     """
     markov, owners, enabled = arena.markov, arena.markov.owners(), arena.enabled_actions()
     weights = np.array([float(v) for v in markov.values])[markov.weights]
@@ -104,6 +105,8 @@ def _action_risks(arena: Arena, sure: Flags) -> Floats:
     risk = arena.bad.astype(np.float64)
     table = np.zeros(enabled.shape)
     for _ in range(MOST_ROUNDS):
+        if seconds_left() <= 0.0:
+            raise MarkovUndecided("the time ended while risks were computed")
         mean = (
             np.add.reduceat(weights * risk[markov.targets], markov.outcomes[:-1]) if len(weights) else weights
         )
