@@ -16,11 +16,13 @@ from surefoot.fault_analysis.winning_region import WinningRegion, region_objecti
 from surefoot.problem.policy import ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.reductions.discretise import discretise
-from surefoot.verdict.fault import CountedFault, Fault, FaultFinding, FaultTable
+from surefoot.verdict.fault import CountedFault, Fault, FaultFinding, FaultKind, FaultTable
 from surefoot.verdict.verdict import Reason, Trace
 from surefoot.work.budget import Budget
+from surefoot.work.deadline import call_in_time
 
-DRAWING_SHARE, REGION_SHARE = 0.5, 0.6  # of the time: to draw a first run; for the winning region
+DRAWING_SHARE = 0.5  # of the time, to draw a first run
+REGION_SHARE, RISK_SHARE = 0.5, 0.5  # of what is left, for the winning region; for risks
 MOST_SECONDS_EACH = 5.0  # of a run whose decisions are looked at one by one
 
 
@@ -30,17 +32,41 @@ def tabulate_faults(
     runs: int,
     *,
     search: Callable[[Budget], Trace | None] = lambda _: None,
+    by: FaultKind | None = None,
     ahead: int = AHEAD,
     shield: ProgramPolicy | None = None,
 ) -> FaultTable:
     """The faults of so many violating runs; `search` is asked for one if none is drawn in half of the time.
 
+    `by`: which decision is counted; None: the costliest one where chance has a part in a finite system.
     Ends with the time, or with ^C, and hands over what there is.
     """
     played = as_played(problem)
     if (why := fault_objection(played)) is not None:
         return FaultTable(stop=why)
-    gathered = _Gathered(runs)
+    gathered = _Gathered(runs, by or "last")
+
+    def stop_late() -> FaultTable:
+        gathered.stop = "the time ended"
+        return gathered.table()
+
+    def gather() -> FaultTable:
+        _gather(gathered, problem, played, budget, search, by, ahead, shield)
+        return gathered.table()
+
+    return call_in_time(budget, gather, stop_late)
+
+
+def _gather(
+    gathered: _Gathered,
+    problem: Problem,
+    played: Problem,
+    budget: Budget,
+    search: Callable[[Budget], Trace | None],
+    by: FaultKind | None,
+    ahead: int,
+    shield: ProgramPolicy | None,
+) -> None:
     try:
         collector = ViolationCollector(played, budget.part(DRAWING_SHARE))
         region: WinningRegion | None = None
@@ -48,6 +74,10 @@ def tabulate_faults(
             if not gathered.count:
                 collector.budget = budget  # there are some: all the time is theirs
                 region = None if shield is not None else _region_of(played, budget)
+                if by is None and region is not None:
+                    budget.progress("faults: how likely a violation is, state by state")
+                    risks = region.action_risks(budget.part(RISK_SHARE).remaining)
+                    gathered.by = "last" if risks is None else "costliest"
             gathered.add(trace, _finding(played, trace, region, budget, ahead, shield, gathered))
             gathered.tried = collector.made
             budget.progress(f"faults: {gathered.count} violating runs of {collector.made}")
@@ -61,7 +91,6 @@ def tabulate_faults(
         gathered.stop = Reason.INTERRUPTED.value
     except SurefootError as error:
         gathered.stop = f"no further runs are drawn: {error}"
-    return gathered.table()
 
 
 def _why_stopped(gathered: _Gathered, collector: ViolationCollector) -> str:
@@ -111,8 +140,8 @@ def _finding(
 class _Gathered:
     """What is known so far."""
 
-    def __init__(self, runs: int) -> None:
-        self.runs, self.count, self.tried, self.stop = runs, 0, 0, ""
+    def __init__(self, runs: int, by: FaultKind) -> None:
+        self.runs, self.by, self.count, self.tried, self.stop, self.blameless = runs, by, 0, 0, "", 0
         self._faults: dict[Hashable, tuple[Fault, Trace]] = {}
         self._often: Counter[Hashable] = Counter()
         self._lost: FaultFinding | None = None
@@ -124,10 +153,13 @@ class _Gathered:
 
     def add(self, trace: Trace, found: FaultFinding) -> None:
         self.count += 1
-        if found.fault is not None:
-            place = _fault_key(found.fault)
-            self._faults.setdefault(place, (found.fault, trace))
+        told = found.fault if self.by == "last" else found.costliest
+        if told is not None:
+            place = _fault_key(told)
+            self._faults.setdefault(place, (told, trace))
             self._often[place] += 1
+        elif self.by == "costliest" and not found.unknown:
+            self.blameless += 1
         if found.lost is not None:
             self._lost = self._lost or found
             self._lost_count += 1
@@ -147,6 +179,8 @@ class _Gathered:
             lost_claim=None if self._lost is None else self._lost.lost,
             unknown=tuple(self._unknown.most_common()),
             stop=self.stop,
+            by=self.by,
+            blameless=self.blameless,
         )
 
 

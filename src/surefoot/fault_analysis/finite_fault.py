@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import inf
 
 from surefoot.errors import InvalidProblem
@@ -28,6 +29,13 @@ def fault_by_region(
     numbers = region.place_run(trace)
     if len(numbers) < len(trace.states):
         return FaultFinding(unknown=TOO_LARGE)
+    costliest = _costliest_decision(problem, trace, region, numbers, seconds_left)
+    return replace(_last_decision(problem, trace, region, numbers), costliest=costliest)
+
+
+def _last_decision(
+    problem: Problem, trace: Trace, region: WinningRegion, numbers: Sequence[int]
+) -> FaultFinding:
     if trace.loop is not None:
         found = _fault_in_loop(problem, trace, region, numbers)
         if found is not None:
@@ -38,7 +46,7 @@ def fault_by_region(
             return FaultFinding(make_fault(problem, trace, index, named(safe), EXACTLY, EXACTLY))
         if region.maybe_won(index)[numbers[index]]:
             return FaultFinding(unknown=TOO_LARGE)
-    return FaultFinding(_costliest_decision(problem, trace, region, numbers, seconds_left), EXACTLY)
+    return FaultFinding(lost=EXACTLY)
 
 
 def _costliest_decision(

@@ -76,7 +76,7 @@ def find_fault_beside(problem: Problem, trace: Trace, budget: Budget, spent: flo
         return None
     if seconds <= 0.0:
         return FaultFinding(unknown=NO_TIME)
-    clock = Budget(seconds, budget.seed)
+    clock = Budget(0.9 * seconds, budget.seed)  # what is not known by then ends in time itself
 
     def look() -> FaultFinding:
         try:
@@ -84,5 +84,6 @@ def find_fault_beside(problem: Problem, trace: Trace, budget: Budget, spent: flo
         except (SurefootError, MemoryError, ArithmeticError) as error:  # the answer is known already
             return FaultFinding(unknown=f"it was not found: {error}")
 
-    found = call_in_time(clock, look, lambda: FaultFinding(unknown=NO_TIME), strictly=True)
+    alarm = Budget(seconds)
+    found = call_in_time(alarm, look, lambda: FaultFinding(unknown=NO_TIME), strictly=True)
     return FaultFinding(unknown=NO_TIME) if found.unknown and clock.is_spent() else found

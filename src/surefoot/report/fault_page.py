@@ -7,6 +7,7 @@ from surefoot.problem.property_printer import show_property
 from surefoot.report.drawing.svg_file import render_svg
 from surefoot.report.fault_figure import draw_faults
 from surefoot.report.fault_text import (
+    COUNTED,
     HEADING,
     count_by_pick,
     describe_claim,
@@ -34,8 +35,8 @@ def fault_section(problem: Problem, found: FaultFinding | None) -> str:
         rows.append(("not known", found.unknown))
     if found.lost is not None:
         rows.append(("none", lost_words(found)))
-    if found.fault is not None:
-        for line in describe_fault(problem.environment, found.fault):
+    for one in (found.fault, found.costliest):
+        for line in [] if one is None else describe_fault(problem.environment, one):
             label, _, words = line.partition(" ")
             rows.append((label, words.strip()))
     listed = "".join(f"<dt>{escape_html(k)}</dt><dd>{escape_html(v)}</dd>" for k, v in rows)
@@ -46,7 +47,9 @@ def render_fault_page(problem: Problem, table: FaultTable) -> str:
     """The whole file of `surefoot faults --report`."""
     title = f"faults of {count_noun(table.runs, 'violating run')}: {problem.name}"
     parts = [f"<section><h2><code>{escape_html(show_property(problem.property))}</code></h2>"]
-    told = []
+    told = [f"Counted: {COUNTED[table.by]}."]
+    if table.blameless:
+        told.append(f"{count_noun(table.blameless, 'run')}: no decision made it more likely.")
     if table.tried:
         told.append(f"{table.tried:,} runs were drawn; violating ones were made again by the reference.")
     if table.lost and table.lost_claim is not None:

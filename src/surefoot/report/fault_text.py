@@ -12,13 +12,17 @@ from surefoot.problem.property_printer import show_property
 from surefoot.problem.semantics import State
 from surefoot.report.run_table import format_number
 from surefoot.term.reserved_names import location_key
-from surefoot.verdict.fault import Alternative, Claim, Fault, FaultFinding, FaultTable
+from surefoot.verdict.fault import Alternative, Claim, Fault, FaultFinding, FaultKind, FaultTable
 from surefoot.verdict.sentences import count_noun, cut_term
 from surefoot.visible import join_visible
 
 HEADING = "The last decision that could have been different"
 MOST_DECISIONS = 12  # in a text
 MOST_NAMED = 8  # alternatives
+COUNTED: dict[FaultKind, str] = {
+    "last": "the last decision of each run that could have been different",
+    "costliest": "the decision of each run that made a violation more likely than any other did",
+}
 
 
 def fault_lines(problem: Problem, found: FaultFinding | None) -> list[str]:
@@ -30,15 +34,15 @@ def fault_lines(problem: Problem, found: FaultFinding | None) -> list[str]:
     lines = []
     if found.lost is not None:
         lines.append(f"decision  {lost_words(found)}")
-    if found.fault is not None:
-        lines += describe_fault(problem.environment, found.fault)
+    for one in (found.fault, found.costliest):
+        lines += [] if one is None else describe_fault(problem.environment, one)
     return lines
 
 
 def lost_words(found: FaultFinding) -> str:
     """That the start is lost, and how that is known."""
     assert found.lost is not None
-    what = "have prevented it" if found.fault is None else "rule it out"
+    what = "have prevented it" if found.costliest is None else "rule it out"
     return f"no decision could {what}: the start is already lost ({describe_claim(found.lost, saved=False)})"
 
 
@@ -123,10 +127,13 @@ def render_fault_table(problem: Problem, table: FaultTable) -> str:
         f"faults of {count_noun(table.runs, 'violating run')}: {cut_term(show_property(problem.property))}"
     ]
     lines.append(f"  problem   {problem.name}")
+    lines.append(f"  counted   {COUNTED[table.by]}")
     if table.tried:
         lines.append(
             f"  runs      {table.tried:,} were drawn; violating ones were made again by the reference"
         )
+    if table.blameless:
+        lines.append(f"  chance    {count_noun(table.blameless, 'run')}: no decision made it more likely")
     if table.lost and table.lost_claim is not None:
         lost = describe_claim(table.lost_claim, saved=False)
         lines.append(f"  lost      {count_noun(table.lost, 'run')} from the start on ({lost})")
@@ -166,6 +173,8 @@ def fault_table_to_json(problem: Problem, table: FaultTable) -> dict[str, Any]:
         "lost": table.lost,
         "lost_claim": None if table.lost_claim is None else fault_claim_to_json(table.lost_claim),
         "unknown": [{"why": why, "runs": number} for why, number in table.unknown],
+        "by": table.by,
+        "blameless": table.blameless,
         "stop": table.stop,
         "decisions": [{"runs": c.count, **fault_to_json(c.fault)} for c in table.decisions],
     }

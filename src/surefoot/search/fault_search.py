@@ -17,7 +17,7 @@ from surefoot.run import NoEngine, verify
 from surefoot.shields.certified_shield import make_certified_shield, shapes_for
 from surefoot.shields.program import synthesis_program
 from surefoot.shields.recheck import read_old_rules
-from surefoot.verdict.fault import FaultTable
+from surefoot.verdict.fault import FaultKind, FaultTable
 from surefoot.verdict.verdict import Result, Trace, Violated
 from surefoot.work.budget import Budget
 
@@ -38,12 +38,14 @@ def search_faults(
     budget: Budget,
     *,
     runs: int = RUNS,
+    by: FaultKind | None = None,
     ahead: int = AHEAD,
     shield: Path | None = None,
     engines: Engine | str | Sequence[Engine | str] | None = None,
 ) -> FaultSearch:
     """The faults of so many violating runs of a problem, most frequent first.
 
+    `by`: which decision of a run is counted; None: the costliest one where chance has a part, else the last.
     `ahead`: how many steps beyond the violation it is looked where the game is not solved. `shield`: a file
     whose proved sets tell instead.
     """
@@ -60,7 +62,7 @@ def search_faults(
         found = asked[-1]
         return found.verdict.trace if isinstance(found.verdict, Violated) and found.certified else None
 
-    table = tabulate_faults(problem, budget, runs, search=search, ahead=ahead, shield=program)
+    table = tabulate_faults(problem, budget, runs, search=search, by=by, ahead=ahead, shield=program)
     return FaultSearch(table, asked[0] if asked else None)
 
 

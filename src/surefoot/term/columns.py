@@ -132,6 +132,8 @@ class _Listing:
         sort = SORT_RULES[term.op](term, [p.sort for p in parts])
         interval = apply_interval(term, [p.interval for p in parts])
         rule = _operator_rule(term, parts, sort, interval)
+        if term.op is Op.ARRAY and all(map(_is_constant, parts)):
+            rule = _TableRule(rule)
         rounded = term.op in ELEMENTARY or (term.op is Op.POW and not isinstance(term.args[1], Const))
         rounded |= term.op is Op.POW and parts[1].sort is REAL
         exact = not rounded and (sort is not REAL or self.arithmetic is Arithmetic.FLOAT64)
@@ -143,6 +145,23 @@ class _Listing:
             self.known[key] = len(self.nodes)
             self.nodes.append(node)
         return self.known[key]
+
+
+@dataclass(slots=True)
+class _TableRule:
+    """An array of constants, as a map is one: put together once."""
+
+    rule: _Rule
+    found: tuple[Any, _Lost] | None = None
+
+    def __call__(self, values: list[Any], lost: list[_Lost]) -> tuple[Any, _Lost]:
+        if self.found is None:
+            self.found = self.rule(values, lost)
+        return self.found
+
+
+def _is_constant(node: _Node) -> bool:
+    return isinstance(node.content, _TableRule) or not (node.arguments or isinstance(node.content, str))
 
 
 _COMPUTING = frozenset({Op.ADD, Op.SUB, Op.MUL, Op.DIV, Op.POW, *ELEMENTARY})  # may overflow in doubles

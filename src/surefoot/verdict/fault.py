@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 ClaimKind: TypeAlias = Literal["exact", "by shield", "bounded", "sampled", "computed"]
 
+FaultKind: TypeAlias = Literal["last", "costliest"]
+
 
 @dataclass(frozen=True, slots=True)
 class Claim:
@@ -50,8 +52,8 @@ class Fault:
     """A decision in a state from which the property could still be kept.
 
     `saved`: how it is known that `safe` would have kept it. `lost`: how it is known that nothing could later;
-    None: the run could have been saved later too, each time it came back to this state. `risk`: in a run that
-    was lost from its start, how likely a violation was at least before the decision and after it.
+    None: the run could have been saved later too, each time it came back to this state. `risk`: of the
+    costliest decision, how likely a violation was at best before it, and after it.
     """
 
     step: int  # the number of the state
@@ -70,12 +72,13 @@ class Fault:
 class FaultFinding:
     """About one run: the fault, or how it is known that there is none (`lost`), or why it is not known.
 
-    With `lost`, `fault` may be the decision that cost most: see `Fault.risk`.
+    `costliest`: where chance has a part, the decision that made a violation more likely than any other did.
     """
 
     fault: Fault | None = None
     lost: Claim | None = None
     unknown: str = ""
+    costliest: Fault | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +95,7 @@ class FaultTable:
     """The faults of many violating runs, the most frequent first.
 
     `tried`: runs that were drawn to find these `runs`; those that were known before are not counted in it.
+    `by`: which decision of a run is counted, the last that could have been different or the costliest one.
     `stop`: why there are not as many as were asked for.
     """
 
@@ -102,3 +106,5 @@ class FaultTable:
     lost_claim: Claim | None = None
     unknown: tuple[tuple[str, int], ...] = ()  # why a run has no fault that is known, and how many
     stop: str = ""
+    by: FaultKind = "last"
+    blameless: int = 0  # runs in which no decision made a violation more likely

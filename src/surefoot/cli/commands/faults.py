@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 
@@ -22,6 +22,8 @@ from surefoot.cli.unused_options import refuse_option
 @time_flags
 @click.option("--runs", type=click.IntRange(1, 1_000_000), default=100, show_default=True,
               help="Violating runs whose decisions are looked at.")  # fmt: skip
+@click.option("--by", type=click.Choice(["last", "costliest"]),
+              help="Which decision of a run is counted; default: last, costliest where chance has a part.")  # fmt: skip
 @click.option("--ahead", type=click.IntRange(0, 100_000), default=50, show_default=True, metavar="STEPS",
               help="Beyond the violation, where the game is not solved exactly.")  # fmt: skip
 @click.option("--shield", type=click.Path(path_type=Path), metavar="FILE",
@@ -38,6 +40,7 @@ def faults(
     time: str | None,
     flow_method: str | None,
     runs: int,
+    by: Literal["last", "costliest"] | None,
     ahead: int,
     shield: Path | None,
     timeout: float,
@@ -69,7 +72,7 @@ def faults(
     problem = loaded.problems[name]
     with report_progress(quiet) as tell:
         found = api.search_faults(
-            problem, replace(budget, progress=tell), runs=runs, ahead=ahead, shield=shield
+            problem, replace(budget, progress=tell), runs=runs, by=by, ahead=ahead, shield=shield
         )
     table = found.table
     for path, make in (

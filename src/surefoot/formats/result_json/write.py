@@ -116,6 +116,7 @@ def fault_finding_to_json(found: FaultFinding) -> dict[str, Any]:
         "decision": None if found.fault is None else fault_to_json(found.fault),
         "lost": None if found.lost is None else fault_claim_to_json(found.lost),
         "unknown": found.unknown,
+        **({} if found.costliest is None else {"costliest": fault_to_json(found.costliest)}),
     }
 
 
