@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from surefoot.errors import InvalidProblem, SurefootError
 from surefoot.fault_analysis.finite_fault import make_fault
 from surefoot.fault_analysis.local_game import LocalGame, TooManyStates, Value
-from surefoot.fault_analysis.rollouts import Rollout, Trials
+from surefoot.fault_analysis.rollouts import OutOfTime, Rollout, Trials
 from surefoot.problem.meaning.decision import decide_in_state
 from surefoot.problem.meaning.transition import enabled_transitions
 from surefoot.problem.policy import ProgramPolicy
@@ -28,6 +28,7 @@ from surefoot.work.budget import Budget
 
 AHEAD = 50  # steps beyond the violation
 NODES = 4_000  # states of one search
+DEEP = 8  # steps beyond the violation: a search that comes so far need not be tried out
 SEARCH_SHARE = 0.2  # of the time, for one search
 
 
@@ -66,26 +67,43 @@ def fault_by_looking(
     later: Claim | None = EXACTLY
     for index in range(last, -1, -1):
         if budget.is_spent():
-            decided = count_noun(last - index, "decision")
-            why = f"the time ended: the last {decided} could not have prevented it as far as was tried"
-            return FaultFinding(unknown=why if index < last else "the time ended before anything was tried")
+            return _ended_early(last - index)
         judged = None
         if searches:
             game.nodes, game.budget = NODES, budget.part(SEARCH_SHARE)
             judged = _judge_by_game(game, trace, index, ahead)
             searches = judged is not None  # earlier states have more before them
-        if judged is None:
+        if judged is None or _is_shallow(judged, last - index, ahead):
             try:
                 trials = trials or Trials(problem, budget.seed)
             except SurefootError as why:
                 return FaultFinding(unknown=f"other decisions are not tried: {why}")
-            judged = _judge_by_trials(game, trials, trace, index, ahead, budget)
+            game.nodes, game.budget = NODES, budget
+            try:
+                tried = _judge_by_trials(game, trials, trace, index, ahead, budget)
+                judged = tried if judged is None or tried.safe else judged
+            except (OutOfTime, TooManyStates):
+                if judged is None:
+                    return _ended_early(last - index)
         if judged.safe:
             untried = bool(problem.environment.controls)
             found = make_fault(problem, trace, index, judged.safe, judged.claim, later, untried=untried)
             return FaultFinding(found)
         later = _weaker(later, judged.claim)
     return FaultFinding(lost=later)
+
+
+def _is_shallow(judged: _Judgement, steps: int, ahead: int) -> bool:
+    """Is the claim about hardly more steps than the run lasted?"""
+    claim = judged.claim
+    return claim.kind == "bounded" and (claim.steps or 0) < steps + min(DEEP, ahead)
+
+
+def _ended_early(states: int) -> FaultFinding:
+    if not states:
+        return FaultFinding(unknown="the time ended before anything was tried")
+    several = count_noun(states, "state")
+    return FaultFinding(unknown=f"the time ended: nothing was found that helps in the last {several}")
 
 
 def _weaker(one: Claim | None, other: Claim) -> Claim:
@@ -111,20 +129,39 @@ def _horizon(problem: Problem, trace: Trace, index: int, ahead: int) -> int:
 
 
 def _judge_by_game(game: LocalGame, trace: Trace, index: int, ahead: int) -> _Judgement | None:
-    """By every pick against everything; None: there are too many states, or too many values."""
+    """By every pick against everything, deeper and deeper; None: there are too many states, or values."""
     problem, state = game.problem, trace.states[index]
-    horizon = _horizon(problem, trace, index, ahead)
-    try:
-        value = game.value(state, index, horizon)
-        if value is Value.LOST:
-            return _Judgement((), EXACTLY if game.all_picks else _tried_picks(game, state, horizon - index))
-        if value is Value.OPEN and not isinstance(problem.property, Never):
-            return None  # it is not reached within these steps: that says nothing
-        if not game.all_choices:
-            return None
-        safe = game.safe_picks(state, index, horizon)
-    except TooManyStates:
-        return None
+    last = _horizon(problem, trace, index, ahead)
+    found: _Judgement | None = None
+    for horizon in _growing_horizons(problem, len(trace.states), last):
+        try:
+            value = game.value(state, index, horizon)
+            if value is Value.LOST:
+                return _Judgement(
+                    (), EXACTLY if game.all_picks else _tried_picks(game, state, horizon - index)
+                )
+            if value is Value.OPEN and not isinstance(problem.property, Never):
+                continue  # it is not reached within these steps: that says nothing
+            if not game.all_choices:
+                return None
+            found = _judge_open(game, state, index, horizon)
+        except TooManyStates:
+            break
+        if found.claim.kind == "exact":
+            break
+    return found
+
+
+def _growing_horizons(problem: Problem, states: int, last: int) -> list[int]:
+    """Numbers of states up to the last one that counts."""
+    if isinstance(problem.property, Within):
+        return [last]
+    first = min(last, states if isinstance(problem.property, Never) else 0)
+    return [*(h for h in (first + 2**k - 1 for k in range(last.bit_length())) if 0 < h < last), last]
+
+
+def _judge_open(game: LocalGame, state: State, index: int, horizon: int) -> _Judgement:
+    safe = game.safe_picks(state, index, horizon)
     if not safe:
         # Nobody picks here, or something in it has no value: the decision was an earlier one.
         return _Judgement((), Claim("bounded", horizon - index))
@@ -160,6 +197,8 @@ def _judge_by_trials(
 def _keeps(game: LocalGame, found: Rollout, place: int, state: State, index: int) -> bool:
     """Does the plan keep the property by the reference too, where nothing is left open?"""
     for step, number in enumerate(found.plans[place].tolist()):
+        if number < -1:
+            return False  # any action: which one is not written down
         try:
             pick = found.table[number] if number >= 0 else _policy_pick(game.problem, state)
             after = [] if pick is None else game.after_pick(state, pick)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 
+from surefoot.engines.explicit.engine import count_values_at_most
 from surefoot.errors import SurefootError
 from surefoot.fault_analysis.bounded_fault import AHEAD, bounded_objection, fault_by_looking
 from surefoot.fault_analysis.finite_fault import fault_by_region
@@ -24,6 +26,8 @@ from surefoot.work.deadline import call_in_time
 
 EXPLORING = 0.7  # of the time, before it is looked ahead
 LEAST_SECONDS, SHARE = 1.0, 0.1  # for a part of another answer: so long, or this share of the time it took
+FEW_STEPS = 20  # ahead, beside another answer
+FEW_STATES, MANY_TIMES = 100_000, 20  # explored beside another answer, of so many times more that may be
 NO_TIME = "there was no time to find it: `surefoot faults` takes as long as it is given"
 
 
@@ -48,15 +52,19 @@ def find_fault(
     *,
     ahead: int = AHEAD,
     shield: ProgramPolicy | None = None,
+    max_states: int | None = None,
 ) -> FaultFinding:
-    """The fault of a run that violates the property of a problem as it is played (`as_played`)."""
+    """The fault of a run that violates the property of a problem as it is played (`as_played`).
+
+    `max_states`: explore no more, and nothing where the kinds of variables have many more values.
+    """
     if (why := fault_objection(problem)) is not None:
         return FaultFinding(unknown=why)
     told = ""
-    if shield is None and region_objection(problem) is None:
+    if shield is None and region_objection(problem) is None and _is_worth_exploring(problem, max_states):
         alone = replace(problem, environment=start_only_in(problem.environment, trace.states[0]))
         try:
-            region = solve_region(alone, budget.part(EXPLORING))
+            region = solve_region(alone, budget.part(EXPLORING), max_states)
             found = fault_by_region(problem, trace, region, budget.remaining)
             if not found.unknown:
                 return found
@@ -66,6 +74,14 @@ def find_fault(
     if (why := bounded_objection(problem, trace)) is not None:
         return FaultFinding(unknown=told or why)
     return fault_by_looking(problem, trace, budget, ahead, shield)
+
+
+def _is_worth_exploring(problem: Problem, max_states: int | None) -> bool:
+    if max_states is None:
+        return True
+    most = MANY_TIMES * max_states
+    kinds = [v.kind for v in problem.environment.variables]
+    return prod(count_values_at_most(kind, most + 1) for kind in kinds) <= most
 
 
 def find_fault_beside(problem: Problem, trace: Trace, budget: Budget, spent: float) -> FaultFinding | None:
@@ -80,7 +96,7 @@ def find_fault_beside(problem: Problem, trace: Trace, budget: Budget, spent: flo
 
     def look() -> FaultFinding:
         try:
-            return find_fault(played, trace, clock)
+            return find_fault(played, trace, clock, ahead=FEW_STEPS, max_states=FEW_STATES)
         except (SurefootError, MemoryError, ArithmeticError) as error:  # the answer is known already
             return FaultFinding(unknown=f"it was not found: {error}")
 

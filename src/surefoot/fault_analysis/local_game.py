@@ -7,7 +7,7 @@ corners of their box does. Then what is found is a sample, and whoever asks has 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from enum import IntEnum
 from fractions import Fraction
@@ -17,8 +17,12 @@ from typing import Any
 import numpy as np
 
 from surefoot.errors import InvalidProblem
+from surefoot.explore.interpret.joint_steps import JointTransitionCache
+from surefoot.explore.number_table import NumberTable
+from surefoot.explore.row_layout import row_layout
+from surefoot.explore.state_conditions import compile_conditions
 from surefoot.fault_analysis.winning_region import pick_condition
-from surefoot.problem.environment import Choice, Control
+from surefoot.problem.environment import Choice, Control, Environment
 from surefoot.problem.meaning.decision import action_among, action_names
 from surefoot.problem.meaning.transition import Transition, enabled_transitions
 from surefoot.problem.problem import Problem
@@ -32,6 +36,7 @@ from surefoot.problem.semantics import (
 )
 from surefoot.simulate.batch.model import value_at_share
 from surefoot.simulate.batch.state_columns import exact_entry
+from surefoot.term.closures import UNDEFINED_ERRORS, Closure
 from surefoot.term.evaluate import evaluate_term
 from surefoot.term.reserved_names import chosen_action
 from surefoot.term.term import Term, free_names
@@ -69,6 +74,62 @@ class Options:
     doubtful: bool = False
 
 
+class CompiledSteps:
+    """The steps of an environment of whole numbers as the exploration makes them: the same, and faster."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem, self._layout = problem, row_layout(problem.environment)
+        self._cache = JointTransitionCache(
+            problem.environment, problem.policy, self._layout, (), NumberTable((Fraction(0), Fraction(1)))
+        )
+        self._conditions: dict[Term, Closure | None] = {}
+
+    def options(self, state: State) -> Options:
+        row = self._layout.row(state)
+        own: list[State] = []
+        picks: dict[str, list[State]] = {}
+        undefined: set[str | None] = set()
+        enabled = self._cache.enabled_steps(row)
+        for plan in enabled:
+            try:
+                after = [
+                    self._layout.state(following)
+                    for extended in self._cache.choices(plan, row)
+                    for _, following, _ in self._cache.outcomes(plan, extended)
+                ]
+            except InvalidProblem:
+                undefined.add(plan.action)
+                continue
+            if after:
+                (own if plan.action is None else picks.setdefault(plan.action, [])).extend(after)
+        return gather_options(bool(enabled), own, picks, undefined)
+
+    def holds(self, state: State, condition: Term) -> bool | None:
+        """None: it is about more than a state."""
+        if condition not in self._conditions:
+            made = compile_conditions(self._problem, self._layout, {"asked": condition})
+            self._conditions[condition] = None if made.facts else made.closures["asked"]
+        found = self._conditions[condition]
+        return None if found is None else bool(found(self._layout.row(state)))
+
+
+def gather_options(
+    enabled: bool, own: list[State], picks: Mapping[str, list[State]], undefined: Set[str | None]
+) -> Options:
+    """What a state offers; a pick with a step that has no value is not offered."""
+    kept = tuple((Alternative(a), tuple(after)) for a, after in picks.items() if a not in undefined)
+    return Options(tuple(own), kept, bool(undefined) or (enabled and not own and not picks))
+
+
+def _has_whole_numbers(environment: Environment) -> bool:
+    chosen = [e.chosen for part in environment.components for e in part.edges]
+    return (
+        environment.arithmetic is Arithmetic.EXACT
+        and all(isinstance(v.kind, Bool | Int) for v in environment.variables)
+        and all(map(_is_enumerable, chosen))
+    )
+
+
 @dataclass(slots=True)
 class LocalGame:
     """`nodes`: how many states may be looked at; more raise `TooManyStates`."""
@@ -78,6 +139,11 @@ class LocalGame:
     nodes: int = 5_000
     _known: dict[tuple[Hashable, int, int], Value] = field(default_factory=dict)
     _options: dict[Hashable, Options] = field(default_factory=dict)
+    _steps: CompiledSteps | None = None
+
+    def __post_init__(self) -> None:
+        whole = _has_whole_numbers(self.problem.environment) and not self.problem.environment.controls
+        self._steps = CompiledSteps(self.problem) if whole else None
 
     @property
     def all_choices(self) -> bool:
@@ -161,8 +227,10 @@ class LocalGame:
 
     def _holds(self, state: State, condition: Term) -> bool:
         try:
+            if self._steps is not None and (found := self._steps.holds(state, condition)) is not None:
+                return found
             return holds_in_state(self.problem, state, condition)
-        except InvalidProblem:
+        except (InvalidProblem, *UNDEFINED_ERRORS):
             return False
 
     def safe_picks(self, state: State, index: int, horizon: int) -> tuple[tuple[Alternative, Value], ...]:
@@ -187,6 +255,8 @@ class LocalGame:
         return self._options[place]
 
     def _action_options(self, state: State) -> Options:
+        if self._steps is not None:
+            return self._steps.options(state)
         environment, policy = self.problem.environment, self.problem.policy
         assert policy is not None
         names = action_names(policy, environment)
@@ -203,9 +273,7 @@ class LocalGame:
                 continue
             if after:
                 (own if action is None else picks.setdefault(action, [])).extend(after)
-        blocked = bool(enabled) and not own and not picks
-        kept = tuple((Alternative(a), tuple(after)) for a, after in picks.items() if a not in undefined)
-        return Options(tuple(own), kept, bool(undefined) or blocked)
+        return gather_options(bool(enabled), own, picks, undefined)
 
     def _control_options(self, state: State) -> Options:
         """The environment's transitions follow what is picked: none is its own."""

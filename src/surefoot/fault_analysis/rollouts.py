@@ -7,7 +7,6 @@ keep the property up to the horizon.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,7 +16,6 @@ from numpy.typing import NDArray
 from surefoot.engines.falsify.watch import compile_watched
 from surefoot.fault_analysis.local_game import LocalGame
 from surefoot.problem.environment import Environment
-from surefoot.problem.meaning.decision import action_names
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Within
 from surefoot.problem.semantics import State
@@ -30,42 +28,63 @@ from surefoot.term.columns import Column, Truths
 from surefoot.verdict.fault import Alternative
 from surefoot.work.budget import Budget
 
-CHANGING = 40  # plans of picks that change now and then
-CHANGES = 0.2  # of the steps
+CHANGES = 0.2  # of the steps, where picks change now and then
 DRAWN = 8  # runs of a plan, if anything is left open
-MOST_ROWS = 40_000
-_POLICY = -1  # instead of a pick: whatever the policy does
+ROWS, FEW_ROWS, LITTLE_TIME = 3_000, 600, 3.0  # runs at once; where there are fewer seconds left, so many
+MOST_HELD = 9  # picks that are held
+_POLICY, _ANY = -1, -2  # instead of a pick: whatever the policy does; any action that is enabled
+
+
+class OutOfTime(Exception):
+    """The time ended before it was known."""
 
 
 @dataclass(slots=True)
 class PlannedPolicy:
-    """The policy of a batch with some picks given: places in `table`, or `_POLICY`."""
+    """The policy of a batch with some picks given: places in `table`, or `_POLICY`, or `_ANY`."""
 
     inner: BatchPolicy
     environment: Environment
     table: tuple[Alternative, ...]
     picks: Rows
+    rng: np.random.Generator
     even: bool = False
-    made: list[Rows] = field(default_factory=list)
 
     @property
     def names(self) -> tuple[str, ...]:
         return self.inner.names
 
     def decide(self, state: Names, own: Truths, count: int, uniform: Uniform) -> BatchDecision:
-        found = self.inner.decide(state, own, count, uniform)
-        given = self.picks != _POLICY
         if self.environment.controls:
-            for control in self.environment.controls:
-                values = np.array([float(a.controls[control.name]) for a in self.table])
-                column = found.controls[control.name]
-                found.controls[control.name] = np.where(given, values[self.picks], column)
-            return found
-        places = np.array([self.names.index(a.action) for a in self.table if a.action is not None])
-        wanted = np.where(given, places[self.picks], NOBODY)
-        ready = given & own[np.maximum(wanted, 0), np.arange(count)]
-        actions = np.where(ready, wanted, found.actions)
-        return replace(found, actions=actions, stalled=found.stalled & ~ready, lost=found.lost & ~ready)
+            return self._decide_controls(state, own, count, uniform)
+        actions = np.full(count, NOBODY)
+        places = np.array([self.names.index(a.action or "") for a in self.table], dtype=np.int64)
+        given = np.flatnonzero(self.picks >= 0)
+        wanted = places[self.picks[given]]
+        ready = own[wanted, given]
+        actions[given[ready]] = wanted[ready]
+        active = np.asarray(own.any(axis=0))
+        free = np.flatnonzero((self.picks == _ANY) & active)
+        if len(free):
+            actions[free] = (self.rng.random((len(own), len(free))) * own[:, free]).argmax(axis=0)
+        stalled, lost = (np.zeros(count, dtype=np.bool_) for _ in range(2))
+        asked = np.flatnonzero((actions == NOBODY) & active)
+        if len(asked):
+            some = {name: column[asked] for name, column in state.items()}
+            made = self.inner.decide(
+                some, own[:, asked], len(asked), lambda slot, rows: uniform(slot, asked[rows])
+            )
+            actions[asked], stalled[asked], lost[asked] = made.actions, made.stalled, made.lost
+        return BatchDecision(actions, stalled, lost)
+
+    def _decide_controls(self, state: Names, own: Truths, count: int, uniform: Uniform) -> BatchDecision:
+        found = self.inner.decide(state, own, count, uniform)
+        given = self.picks >= 0
+        for control in self.environment.controls:
+            values = np.array([float(a.controls[control.name]) for a in self.table])
+            column = found.controls[control.name]
+            found.controls[control.name] = np.where(given, values[self.picks], column)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,35 +113,55 @@ class Trials:
         self.watched = compile_watched(self.problem, self.model)
 
     def try_state(self, game: LocalGame, state: State, index: int, horizon: int, budget: Budget) -> Rollout:
-        """All alternatives of one state of a run, followed by plans up to state number `horizon`."""
-        table = self._alternatives(game, state)
-        rng = np.random.default_rng((self.seed % 2**63, index))
-        steps = horizon - index
-        asked = self._run(table, self._plans(table, steps, rng), state, index, steps, 1, budget)
-        if asked[1]:
-            again = self._run(table, self._plans(table, steps, rng), state, index, steps, DRAWN, budget)
-            return again[0]
-        return asked[0]
+        """All alternatives of one state of a run, followed by plans up to state number `horizon`.
 
-    def _alternatives(self, game: LocalGame, state: State) -> tuple[Alternative, ...]:
-        if self.problem.environment.controls:
-            return tuple(Alternative(controls=values) for values in game.control_grid(state))
-        assert self.problem.policy is not None
-        return tuple(Alternative(a) for a in action_names(self.problem.policy, self.problem.environment))
+        Raises `OutOfTime`.
+        """
+        table = tuple(pick for pick, _ in game.options(state).picks)
+        if not table:
+            return Rollout((), 0, horizon - index, {}, (), False)
+        rng, tried = np.random.default_rng((self.seed % 2**63, index)), 0
+        for more in (False, True):
+            repeats = 1
+            plans = self._plans(table, horizon - index, repeats, rng, budget, more)
+            found, drawn = self._run(table, plans, state, index, repeats, budget)
+            if drawn and found.good:
+                repeats = DRAWN
+                plans = self._plans(table, horizon - index, repeats, rng, budget, more)
+                found, _ = self._run(table, plans, state, index, repeats, budget)
+            tried += found.tried
+            if found.good:
+                return found
+        return replace(found, tried=tried)
 
-    def _plans(self, table: Sequence[Alternative], steps: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """[plans, steps]: first picks and what follows."""
-        count = len(table)
-        rest = [np.full(steps, _POLICY)]
-        rest += [np.full(steps, c) for c in range(min(count, 9))]
-        changing = rng.integers(0, count, (CHANGING, steps))
-        keep = rng.random((CHANGING, steps)) >= CHANGES
-        keep[:, 0] = False
-        last = np.maximum.accumulate(np.where(keep, 0, np.arange(steps)), axis=1)
-        rest += list(np.take_along_axis(changing, last, axis=1))
+    def _plans(
+        self,
+        table: tuple[Alternative, ...],
+        steps: int,
+        repeats: int,
+        rng: np.random.Generator,
+        budget: Budget,
+        more: bool,
+    ) -> NDArray[np.int64]:
+        """[plans, steps]: first picks and what follows; `more`: not the policy or a pick that is held."""
+        most = ROWS if budget.remaining() > LITTLE_TIME else FEW_ROWS
+        count, each = len(table), max(3, most // (len(table) * repeats))
+        rest: list[NDArray[np.int64]] = []
+        if not more:
+            rest += [np.full(steps, _POLICY)]
+            rest += [np.full(steps, c) for c in range(count if count <= MOST_HELD else 0)]
+            each = 0
+        elif not self.problem.environment.controls:
+            rest += [np.full(steps, _ANY) for _ in range(each // 4 + 1)]
+        if (left := each - len(rest)) > 0:
+            changing = rng.integers(0, count, (left, steps))
+            keep = rng.random((left, steps)) >= CHANGES
+            keep[:, 0] = False
+            last = np.maximum.accumulate(np.where(keep, 0, np.arange(steps)), axis=1)
+            rest += list(np.take_along_axis(changing, last, axis=1))
         plans = np.array([plan for _ in range(count) for plan in rest])
         plans[:, 0] = np.repeat(np.arange(count), len(rest))
-        return plans[: max(1, MOST_ROWS // max(1, DRAWN))]
+        return plans
 
     def _run(
         self,
@@ -130,25 +169,23 @@ class Trials:
         plans: NDArray[np.int64],
         state: State,
         index: int,
-        steps: int,
         repeats: int,
         budget: Budget,
     ) -> tuple[Rollout, bool]:
         rows = np.repeat(plans, repeats, axis=0)
-        count = len(rows)
+        count, steps = rows.shape
         start = columns_from_rows([state], self.problem.environment)
         columns: dict[str, Column] = {n: np.repeat(c, count, axis=0) for n, c in start.items()}
         assert self.model.policy is not None
-        planned = PlannedPolicy(self.model.policy, self.problem.environment, table, rows[:, 0])
-        model = replace(self.model, policy=planned)  # type: ignore[arg-type]
         rng = np.random.default_rng((self.seed % 2**63, index, repeats))
+        planned = PlannedPolicy(self.model.policy, self.problem.environment, table, rows[:, 0], rng)
+        model = replace(self.model, policy=planned)  # type: ignore[arg-type]
         numbers = RunNumbers(count, rng, plain=repeats == 1)
         alive, failed, kept = (np.full(count, v, dtype=np.bool_) for v in (True, False, False))
         offered = np.ones(count, dtype=np.bool_)
         for step in range(steps + 1):
             if budget.is_spent():
-                failed |= alive & ~kept
-                break
+                raise OutOfTime
             planned.picks = rows[:, step] if step < steps else np.full(count, _POLICY)
             numbers.step = step
             made = model.step(columns, count, numbers, by_probability=False)

@@ -20,7 +20,7 @@ from surefoot.report.drawing.shapes import (
     shift_shapes,
     text_width,
 )
-from surefoot.report.fault_text import picked_words, safe_words, state_words
+from surefoot.report.fault_text import picked_words, safe_words, state_words, telling_names
 from surefoot.term.lexer import shorten_text
 from surefoot.verdict.fault import CountedFault, FaultTable
 from surefoot.verdict.sentences import count_noun
@@ -33,7 +33,7 @@ INK = "#1b2631"
 
 def draw_faults(problem: Problem, table: FaultTable) -> Drawing:
     """Bars of the most frequent decisions; beside them the plane, if there are two variables to draw over."""
-    bars, size = _draw_bars(problem, table.decisions[:MOST_BARS])
+    bars, size = _draw_bars(problem, table.decisions[:MOST_BARS], telling_names(table))
     shapes, width, height = list(bars), size[0], size[1]
     if (plane := _draw_plane(problem, table.decisions)) is not None:
         shapes += shift_shapes(plane, width, 0)
@@ -42,12 +42,16 @@ def draw_faults(problem: Problem, table: FaultTable) -> Drawing:
     return Drawing(width, height, tuple(shapes), told)
 
 
-def _draw_bars(problem: Problem, decisions: Sequence[CountedFault]) -> tuple[list[Shape], tuple[int, int]]:
+def _draw_bars(
+    problem: Problem, decisions: Sequence[CountedFault], names: frozenset[str] | None
+) -> tuple[list[Shape], tuple[int, int]]:
     most = max((c.count for c in decisions), default=1)
     shapes: list[Shape] = [Text(12, 20, "How often each decision is the fault", 14, colour=INK, bold=True)]
     for place, counted in enumerate(decisions):
         y = HEAD + place * (BAR + GAP)
-        words = f"{state_words(problem.environment, counted.fault.state)}: {picked_words(counted.fault)}"
+        words = (
+            f"{state_words(problem.environment, counted.fault.state, names)}: {picked_words(counted.fault)}"
+        )
         shapes.append(Text(LABELS, y + 13, shorten_text(words.replace("`", ""), 52), 10, "end", INK))
         length = max(1.0, BARS * counted.count / most)
         shapes.append(Rectangle(LABELS + 8, y, length, BAR, "#c0392b"))
@@ -108,7 +112,9 @@ def _pick_class(counted: CountedFault) -> str:
     return picked_words(counted.fault).replace("`", "")
 
 
-def _plane_names(problem: Problem, decisions: Sequence[CountedFault]) -> tuple[str, str] | None:
+def _plane_names(
+    problem: Problem, decisions: Sequence[CountedFault], names: frozenset[str] | None
+) -> tuple[str, str] | None:
     """The two numbers of a state in which faults have most different values."""
     if len(decisions) < 2:
         return None

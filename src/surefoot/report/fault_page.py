@@ -16,6 +16,7 @@ from surefoot.report.fault_text import (
     picked_words,
     safe_words,
     state_words,
+    telling_names,
 )
 from surefoot.report.html_page import render_html_page
 from surefoot.report.search_page import html_table
@@ -61,10 +62,11 @@ def render_fault_page(problem: Problem, table: FaultTable) -> str:
     parts += [f"<p>{escape_html(line)}</p>" for line in told]
     if table.decisions:
         parts.append(render_svg(draw_faults(problem, table)))
+        names = telling_names(table)
         rows = [
             (
                 str(c.count),
-                state_words(problem.environment, c.fault.state),
+                state_words(problem.environment, c.fault.state, names),
                 picked_words(c.fault),
                 safe_words(c.fault),
             )

@@ -66,13 +66,22 @@ def describe_fault(environment: Environment, fault: Fault) -> list[str]:
     return lines
 
 
-def state_words(environment: Environment, state: State) -> str:
-    """A state with the names of locations instead of their numbers."""
-    told = [f"{v.name} = {format_number(state[v.name])}" for v in environment.variables if v.name in state]
+def state_words(environment: Environment, state: State, names: frozenset[str] | None = None) -> str:
+    """A state with the names of locations instead of their numbers; `names`: only these."""
+    shown = state if names is None else {n: v for n, v in state.items() if n in names}
+    told = [f"{v.name} = {format_number(shown[v.name])}" for v in environment.variables if v.name in shown]
     for component in environment.components:
-        if (key := location_key(component.name)) in state:
+        if (key := location_key(component.name)) in shown:
             told.append(f"at({component.name}, {component.locations[state[key]]})")
     return cut_term(", ".join(told))
+
+
+def telling_names(table: FaultTable) -> frozenset[str] | None:
+    """The names by which the states of a table differ; None: all of them."""
+    states = [c.fault.state for c in table.decisions]
+    if len(states) < 2:
+        return None
+    return frozenset(n for n in states[0] if any(s[n] != states[0][n] for s in states)) or None
 
 
 def alternative_words(one: Alternative) -> str:
@@ -137,8 +146,10 @@ def render_fault_table(problem: Problem, table: FaultTable) -> str:
     if table.lost and table.lost_claim is not None:
         lost = describe_claim(table.lost_claim, saved=False)
         lines.append(f"  lost      {count_noun(table.lost, 'run')} from the start on ({lost})")
+    names = telling_names(table)
     for counted in table.decisions[:MOST_DECISIONS]:
-        lines.append(f"  {counted.count:>5} x   {state_words(problem.environment, counted.fault.state)}")
+        where = state_words(problem.environment, counted.fault.state, names)
+        lines.append(f"  {counted.count:>5} x   {where}")
         lines.append(f"            chosen {picked_words(counted.fault)}; instead {safe_words(counted.fault)}")
     if (rest := len(table.decisions) - MOST_DECISIONS) > 0:
         lines.append(f"  … and {count_noun(rest, 'other decision')}; --json and --export have them")

@@ -23,7 +23,7 @@ from surefoot.cli.unused_options import refuse_option
 @click.option("--runs", type=click.IntRange(1, 1_000_000), default=100, show_default=True,
               help="Violating runs whose decisions are looked at.")  # fmt: skip
 @click.option("--by", type=click.Choice(["last", "costliest"]),
-              help="Which decision of a run is counted; default: last, costliest where chance has a part.")  # fmt: skip
+              help="What is counted of a run; default: last, costliest where there is chance.")  # fmt: skip
 @click.option("--ahead", type=click.IntRange(0, 100_000), default=50, show_default=True, metavar="STEPS",
               help="Beyond the violation, where the game is not solved exactly.")  # fmt: skip
 @click.option("--shield", type=click.Path(path_type=Path), metavar="FILE",
