@@ -96,7 +96,7 @@ def _gather(
 def _why_stopped(gathered: _Gathered, collector: ViolationCollector) -> str:
     if gathered.is_full():
         return ""
-    return "there are no other runs" if collector.is_complete else "the time ended"
+    return "no other violating run was met" if collector.is_quiet else "the time ended"
 
 
 def _drawn_runs(problem: Problem, collector: ViolationCollector) -> Iterator[Trace]:

@@ -33,6 +33,7 @@ DRAWN = 8  # runs of a plan, if anything is left open
 ROWS, FEW_ROWS, LITTLE_TIME = 3_000, 600, 3.0  # runs at once; where there are fewer seconds left, so many
 MOST_HELD = 9  # picks that are held
 _POLICY, _ANY = -1, -2  # instead of a pick: whatever the policy does; any action that is enabled
+_SAME = -3  # the first pick again
 
 
 class OutOfTime(Exception):
@@ -117,7 +118,10 @@ class Trials:
 
         Raises `OutOfTime`.
         """
-        table = tuple(pick for pick, _ in game.options(state).picks)
+        if self.problem.environment.controls:
+            table = tuple(Alternative(controls=values) for values in game.control_grid(state))
+        else:
+            table = tuple(pick for pick, _ in game.options(state).picks)
         if not table:
             return Rollout((), 0, horizon - index, {}, (), False)
         rng, tried = np.random.default_rng((self.seed % 2**63, index)), 0
@@ -148,7 +152,7 @@ class Trials:
         count, each = len(table), max(3, most // (len(table) * repeats))
         rest: list[NDArray[np.int64]] = []
         if not more:
-            rest += [np.full(steps, _POLICY)]
+            rest += [np.full(steps, _POLICY), np.full(steps, _SAME)]
             rest += [np.full(steps, c) for c in range(count if count <= MOST_HELD else 0)]
             each = 0
         elif not self.problem.environment.controls:
@@ -161,7 +165,7 @@ class Trials:
             rest += list(np.take_along_axis(changing, last, axis=1))
         plans = np.array([plan for _ in range(count) for plan in rest])
         plans[:, 0] = np.repeat(np.arange(count), len(rest))
-        return plans
+        return np.where(plans == _SAME, plans[:, :1], plans)
 
     def _run(
         self,

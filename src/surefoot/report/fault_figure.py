@@ -112,9 +112,7 @@ def _pick_class(counted: CountedFault) -> str:
     return picked_words(counted.fault).replace("`", "")
 
 
-def _plane_names(
-    problem: Problem, decisions: Sequence[CountedFault], names: frozenset[str] | None
-) -> tuple[str, str] | None:
+def _plane_names(problem: Problem, decisions: Sequence[CountedFault]) -> tuple[str, str] | None:
     """The two numbers of a state in which faults have most different values."""
     if len(decisions) < 2:
         return None

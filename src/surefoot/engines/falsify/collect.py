@@ -32,12 +32,12 @@ PATIENCE = 3  # batches without a new violation, where all runs are known by the
 
 @dataclass(slots=True)
 class ViolationCollector:
-    """`made`: runs that were drawn so far; `is_complete`: there are no others."""
+    """`made`: runs that were drawn so far; `is_quiet`: several batches had no other start with one."""
 
     problem: Problem
     budget: Budget
     made: int = 0
-    is_complete: bool = False
+    is_quiet: bool = False
     _seen: set[Hashable] = field(default_factory=set)
 
     def collect(self) -> Iterator[Trace]:
@@ -61,7 +61,7 @@ class ViolationCollector:
                     yield trace
             quiet = 0 if numbers.asked or len(self._seen) > before else quiet + 1
             if quiet >= PATIENCE:
-                self.is_complete = True
+                self.is_quiet = True
                 return
             lanes, steps = min(4 * lanes, LANES[1]), min(2 * steps, STEPS[1])
 
