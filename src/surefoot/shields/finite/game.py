@@ -67,7 +67,7 @@ class ActionGame:
     @cached_property
     def ended(self) -> Flags:
         """[states]: nothing happens any more."""
-        return np.diff(self.markov.choices) == 0
+        return np.asarray(np.diff(self.markov.choices) == 0)
 
     def closed_groups(self, inside: Flags) -> Flags:
         """[groups]: do all arrows lead inside?"""
