@@ -16,7 +16,9 @@ from tests.laws.finite_systems import problems
 from tests.laws.games import BruteGame
 
 from surefoot.engines.falsify import Falsify
+from surefoot.fault_analysis.bounded_fault import fault_by_looking
 from surefoot.fault_analysis.finite_fault import fault_by_region
+from surefoot.fault_analysis.local_game import LocalGame, Value
 from surefoot.fault_analysis.winning_region import region_objection, solve_region
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, NeverBefore, Property, Recurs, Within
@@ -88,6 +90,44 @@ def test_winning_regions_and_faults_agree_with_brute_force(part: int) -> None:
     assert tried > 60
     assert faults > 8
     assert lost > 8
+
+
+@pytest.mark.parametrize("part", range(2))
+def test_what_a_search_calls_exact_agrees_with_brute_force(part: int) -> None:
+    """LOST and WON of a local search, and faults by looking ahead, as far as they are called exact."""
+    lost = won = told = 0
+    for problem in systems(range(part, 40, 2)):
+        if region_objection(problem) is not None or isinstance(problem.property, Recurs):
+            continue
+        try:
+            game = BruteGame(problem)
+            game.won(0)
+        except Undefined:
+            continue
+        if not game.states or len(game.states) > 200 or game.blocked:
+            continue
+        local = LocalGame(problem, Budget(60), nodes=100_000)
+        for k, state in list(game.states.items())[:12]:
+            value = local.value(state, 0, 5)
+            lost, won = lost + (value is Value.LOST), won + (value is Value.WON)
+            assert (value is Value.LOST) <= (k not in game.won(0)), (problem.name, state)
+            assert (value is Value.WON) <= (k in game.won(0)), (problem.name, state)
+        found = Falsify(runs=200, steps=30).check(problem, Budget(20))
+        if not isinstance(found, Violated) or found.trace.loop is not None:
+            continue
+        fault = fault_by_looking(problem, found.trace, Budget(20), ahead=6).fault
+        if fault is None:
+            continue
+        if fault.saved.kind == "exact":
+            told += 1
+            assert key(fault.state) in game.won(fault.step), problem.name
+            assert {a.action for a in fault.safe} <= game.safe(key(fault.state), fault.step), problem.name
+        if fault.lost is not None and fault.lost.kind == "exact":
+            later = range(fault.step + 1, len(found.trace.states))
+            assert not any(key(found.trace.states[i]) in game.won(i) for i in later), problem.name
+    assert lost > 60
+    assert won > 60
+    assert told > 1
 
 
 def compare_run(problem: Problem, game: BruteGame, region: object) -> tuple[int, int, int]:

@@ -22,12 +22,14 @@ from surefoot.report.drawing.shapes import (
 )
 from surefoot.report.fault_text import picked_words, safe_words, state_words, telling_names
 from surefoot.term.lexer import shorten_text
+from surefoot.term.value_types import Int, Real
 from surefoot.verdict.fault import CountedFault, FaultTable
 from surefoot.verdict.sentences import count_noun
 
 MOST_BARS = 16
 BAR, GAP, LABELS, BARS, HEAD = 18, 8, 330, 260, 44
 PLANE, LEFT, TOP, BOTTOM, RIGHT = 340, 64, 44, 46, 170
+MOST_WIDER = 6  # times what is drawn: so wide an axis may be
 INK = "#1b2631"
 
 
@@ -68,7 +70,7 @@ def _draw_plane(problem: Problem, decisions: Sequence[CountedFault]) -> list[Sha
     points = [(_number(c.fault.state[x]), _number(c.fault.state[y])) for c in decisions]
     if not all(isfinite(v) for point in points for v in point):
         return None
-    across, along = (_with_room([p[i] for p in points]) for i in (0, 1))
+    across, along = (_axis_ends(problem, name, [p[i] for p in points]) for i, name in enumerate(names))
     frame = Frame(LEFT, LEFT + PLANE, TOP, TOP + PLANE, across, along)
     shapes: list[Shape] = [
         Text(LEFT, 20, "Where the faults lie", 14, colour=INK, bold=True),
@@ -90,9 +92,9 @@ def _draw_plane(problem: Problem, decisions: Sequence[CountedFault]) -> list[Sha
 
 
 def _draw_ticks(frame: Frame, x: str, y: str) -> Iterator[Shape]:
-    for value in tick_values(*frame.across):
+    for value in tick_values(*frame.across, whole=frame.across[1] - frame.across[0] > 2):
         yield Text(frame.x(value), TOP + PLANE + 15, f"{value:g}", 10, "middle", INK)
-    for value in tick_values(*frame.along):
+    for value in tick_values(*frame.along, whole=frame.along[1] - frame.along[0] > 2):
         yield Text(LEFT - 5, frame.y(value) + 4, f"{value:g}", 10, "end", INK)
     yield Text(LEFT + PLANE / 2, TOP + PLANE + 34, x, 12, "middle", INK)
     yield Text(max(4, LEFT - text_width(y, 12)), TOP - 8, y, 12, colour=INK)
@@ -132,7 +134,12 @@ def _number(value: Any) -> float:
         return float("inf")
 
 
-def _with_room(values: Sequence[float]) -> tuple[float, float]:
+def _axis_ends(problem: Problem, name: str, values: Sequence[float]) -> tuple[float, float]:
+    """All values that the variable may have, unless what is drawn is a small part of them."""
     low, high = min(values), max(values)
+    match next(v.kind for v in problem.environment.variables if v.name == name):
+        case Int(first, last) | Real(first, last) if first is not None and last is not None:
+            if last - first <= MOST_WIDER * max(high - low, 1):
+                low, high = _number(first), _number(last)
     room = 0.08 * (high - low) or 0.5
     return low - room, high + room
