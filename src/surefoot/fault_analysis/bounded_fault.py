@@ -56,11 +56,14 @@ def fault_by_looking(
     budget: Budget,
     ahead: int = AHEAD,
     shield: ProgramPolicy | None = None,
+    trials: Trials | None = None,
 ) -> FaultFinding:
-    """The fault of a run as far as looking ahead tells; every claim says how it is known."""
+    """The fault of a run as far as looking ahead tells; every claim says how it is known.
+
+    `trials`: of this problem, where many of its runs are looked at.
+    """
     if shield is not None:
         return _fault_by_shield(problem, trace, shield)
-    trials: Trials | None = None
     game = LocalGame(problem, budget, NODES)
     searches = not problem.environment.controls
     last = len(trace.states) - 1

@@ -12,6 +12,7 @@ from surefoot.errors import SurefootError
 from surefoot.fault_analysis.bounded_fault import AHEAD, bounded_objection, fault_by_looking
 from surefoot.fault_analysis.finite_fault import fault_by_region
 from surefoot.fault_analysis.last_decision import as_played, fault_objection, find_fault
+from surefoot.fault_analysis.rollouts import Trials
 from surefoot.fault_analysis.winning_region import WinningRegion, region_objection, solve_region
 from surefoot.problem.policy import ProgramPolicy
 from surefoot.problem.problem import Problem
@@ -126,15 +127,21 @@ def _finding(
     shield: ProgramPolicy | None,
     gathered: _Gathered,
 ) -> FaultFinding:
+    """By the winning region of all starts, or by looking ahead."""
     left = max(1, gathered.runs - gathered.count)
     each = min(MOST_SECONDS_EACH, max(0.5, budget.remaining() / left))
     clock = replace(budget, seconds=min(budget.seconds, budget.elapsed_seconds() + each))
     if region is not None:
         found = fault_by_region(played, trace, region, budget.remaining)
-        if not found.unknown or bounded_objection(played, trace) is not None:
+        if not found.unknown:
             return found
-        return fault_by_looking(played, trace, clock, ahead, shield)
-    return find_fault(played, trace, clock, ahead=ahead, shield=shield)
+    elif region_objection(played) is None:
+        return find_fault(played, trace, clock, ahead=ahead, shield=shield)
+    if (why := bounded_objection(played, trace)) is not None:
+        return FaultFinding(unknown=why)
+    if gathered.trials is None and shield is None:
+        gathered.trials = Trials(played, budget.seed)
+    return fault_by_looking(played, trace, clock, ahead, shield, gathered.trials)
 
 
 class _Gathered:
@@ -142,6 +149,7 @@ class _Gathered:
 
     def __init__(self, runs: int, by: FaultKind) -> None:
         self.runs, self.by, self.count, self.tried, self.stop, self.blameless = runs, by, 0, 0, "", 0
+        self.trials: Trials | None = None
         self._faults: dict[Hashable, tuple[Fault, Trace]] = {}
         self._often: Counter[Hashable] = Counter()
         self._lost: FaultFinding | None = None

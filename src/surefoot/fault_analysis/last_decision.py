@@ -20,7 +20,7 @@ from surefoot.problem.problem import Problem
 from surefoot.reductions.absorbing_goal import end_at_goal
 from surefoot.reductions.discretise import discretise
 from surefoot.verdict.fault import FaultFinding
-from surefoot.verdict.verdict import Trace
+from surefoot.verdict.verdict import Reason, Trace
 from surefoot.work.budget import Budget
 from surefoot.work.deadline import call_in_time
 
@@ -97,6 +97,8 @@ def find_fault_beside(problem: Problem, trace: Trace, budget: Budget, spent: flo
     def look() -> FaultFinding:
         try:
             return find_fault(played, trace, clock, ahead=FEW_STEPS, max_states=FEW_STATES)
+        except KeyboardInterrupt:  # what was asked for is known: it is told, and nothing else is begun
+            return FaultFinding(unknown=Reason.INTERRUPTED.value)
         except (SurefootError, MemoryError, ArithmeticError) as error:  # the answer is known already
             return FaultFinding(unknown=f"it was not found: {error}")
 

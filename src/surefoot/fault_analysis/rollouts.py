@@ -162,7 +162,7 @@ class Trials:
             keep = rng.random((left, steps)) >= CHANGES
             keep[:, 0] = False
             last = np.maximum.accumulate(np.where(keep, 0, np.arange(steps)), axis=1)
-            rest += list(np.take_along_axis(changing, last, axis=1))
+            rest += list(changing[np.arange(left)[:, None], last])
         plans = np.array([plan for _ in range(count) for plan in rest])
         plans[:, 0] = np.repeat(np.arange(count), len(rest))
         return np.where(plans == _SAME, plans[:, :1], plans)

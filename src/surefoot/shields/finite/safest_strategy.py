@@ -89,7 +89,7 @@ def _strategy_of_risk(
 
 def _winning_region(arena: Arena) -> Flags:
     """The greatest set without bad states in which some action keeps the run, whatever the rest does."""
-    return ActionGame(arena.markov, arena.action).force_environment(arena.bad) == NEVER
+    return np.asarray(ActionGame(arena.markov, arena.action).force_environment(arena.bad) == NEVER)
 
 
 def action_risks(arena: Arena, sure: Flags, seconds_left: Callable[[], float] = lambda: inf) -> Floats:
