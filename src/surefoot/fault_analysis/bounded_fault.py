@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from surefoot.errors import InvalidProblem, SurefootError
-from surefoot.fault_analysis.finite_fault import make_fault
+from surefoot.fault_analysis.finite_fault import decision_at, make_fault
 from surefoot.fault_analysis.local_game import LocalGame, TooManyStates, Value
 from surefoot.fault_analysis.rollouts import OutOfTime, Rollout, Trials
 from surefoot.problem.meaning.decision import decide_in_state
@@ -66,7 +66,7 @@ def fault_by_looking(
         return _fault_by_shield(problem, trace, shield)
     game = LocalGame(problem, budget, NODES)
     searches = not problem.environment.controls
-    last = len(trace.states) - 1
+    last = len(trace.states) - (1 if trace.loop is None else 2)  # the state that it returns to is there twice
     later: Claim | None = EXACTLY
     for index in range(last, -1, -1):
         if budget.is_spent():
@@ -88,11 +88,17 @@ def fault_by_looking(
             except (OutOfTime, TooManyStates):
                 if judged is None:
                     return _ended_early(last - index)
-        if judged.safe:
+        # What was picked is not safe, whatever the drawn runs say: the run itself shows it.
+        picked = decision_at(problem, trace, index)[0] if index < len(trace.moves) else ()
+        safe = tuple(one for one in judged.safe if one not in picked)
+        if safe:
             untried = bool(problem.environment.controls)
-            found = make_fault(problem, trace, index, judged.safe, judged.claim, later, untried=untried)
-            return FaultFinding(found)
-        later = _weaker(later, judged.claim)
+            after = None if trace.loop is not None and index >= trace.loop else later
+            return FaultFinding(make_fault(problem, trace, index, safe, judged.claim, after, untried=untried))
+        claim = judged.claim
+        if judged.safe:  # only what was picked seemed so
+            claim = Claim("sampled", claim.steps, claim.runs or 1)
+        later = _weaker(later, claim)
     return FaultFinding(lost=later)
 
 

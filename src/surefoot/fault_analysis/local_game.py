@@ -203,9 +203,9 @@ class LocalGame:
         """What is known of a state by itself."""
         match self.problem.property:
             case Never(bad, steps):
-                if not _depends_on_pick(bad) and self._holds(state, bad):
-                    return Value.LOST
-                return Value.WON if steps is not None and index > steps else None
+                if steps is not None and index > steps:
+                    return Value.WON
+                return Value.LOST if not _depends_on_pick(bad) and self._holds(state, bad) else None
             case Within(good, steps, after):
                 if index >= after and index <= steps and self._holds(state, good):
                     return Value.WON
