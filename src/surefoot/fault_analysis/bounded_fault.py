@@ -28,7 +28,6 @@ from surefoot.work.budget import Budget
 
 AHEAD = 50  # steps beyond the violation
 NODES = 4_000  # states of one search
-DEEP = 8  # steps beyond the violation: a search that comes so far need not be tried out
 SEARCH_SHARE = 0.2  # of the time, for one search
 
 
@@ -38,6 +37,7 @@ class _Judgement:
 
     safe: tuple[Alternative, ...]
     claim: Claim
+    drawn: bool = False  # in runs in which something was left open
 
 
 def bounded_objection(problem: Problem, trace: Trace) -> str | None:
@@ -76,7 +76,7 @@ def fault_by_looking(
             game.nodes, game.budget = NODES, budget.part(SEARCH_SHARE)
             judged = _judge_by_game(game, trace, index, ahead)
             searches = judged is not None  # earlier states have more before them
-        if judged is None or _is_shallow(judged, last - index, ahead):
+        if judged is None or _is_shallow(judged, _horizon(problem, trace, index, ahead) - index):
             try:
                 trials = trials or Trials(problem, budget.seed)
             except SurefootError as why:
@@ -84,7 +84,8 @@ def fault_by_looking(
             game.nodes, game.budget = NODES, budget
             try:
                 tried = _judge_by_trials(game, trials, trace, index, ahead, budget)
-                judged = tried if judged is None or tried.safe else judged
+                if judged is None or tried.safe or not tried.drawn:
+                    judged = tried  # it looks further; where much is drawn, that nothing was good says little
             except (OutOfTime, TooManyStates):
                 if judged is None:
                     return _ended_early(last - index)
@@ -102,10 +103,9 @@ def fault_by_looking(
     return FaultFinding(lost=later)
 
 
-def _is_shallow(judged: _Judgement, steps: int, ahead: int) -> bool:
-    """Is the claim about hardly more steps than the run lasted?"""
-    claim = judged.claim
-    return claim.kind == "bounded" and (claim.steps or 0) < steps + min(DEEP, ahead)
+def _is_shallow(judged: _Judgement, steps: int) -> bool:
+    """Is the claim about fewer steps than it should be looked ahead?"""
+    return judged.claim.kind == "bounded" and (judged.claim.steps or 0) < steps
 
 
 def _ended_early(states: int) -> FaultFinding:
@@ -193,7 +193,7 @@ def _judge_by_trials(
     found = trials.try_state(game, state, index, horizon, budget)
     sampled = Claim("sampled", found.steps, found.tried)
     if not found.good:
-        return _Judgement((), sampled)
+        return _Judgement((), sampled, found.drawn)
     if not found.drawn and not budget.is_spent():
         sure = tuple(
             pick for place, pick in enumerate(found.good) if _keeps(game, found, place, state, index)

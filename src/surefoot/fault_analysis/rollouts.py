@@ -211,7 +211,7 @@ class Trials:
         chosen = {place: plans[np.flatnonzero(fine & (plans[:, 0] == p))[0]] for place, p in enumerate(good)}
         tried = int(offered.sum())
         return (
-            Rollout(tuple(table[p] for p in good), tried, steps, chosen, table, repeats > 1),
+            Rollout(tuple(table[p] for p in good), tried, steps, chosen, table, numbers.asked),
             numbers.asked,
         )
 
