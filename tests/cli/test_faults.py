@@ -95,3 +95,34 @@ def test_a_violated_result_tells_its_fault_everywhere(command: Command, counter:
     assert fault["lost"] is None
     assert "<h3>The last decision that could have been different</h3>" in report.read_text()
     assert command("certify", stored)[0] == 0
+
+
+LEAK = """
+name = "leak"
+arithmetic = "float64"
+initial = "-0.1 <= x <= 0.1 and -0.1 <= v <= 0.1"
+[variables]
+x = "real"
+v = "real"
+[controls]
+u = "[-1, 1]"
+[[edges]]
+updates = { x = "x + 0.1 * v", v = "v + 0.1 * u" }
+[policy.program]
+branches = [{ controls = ["1"] }]
+[properties]
+safe = "never x > 1 or x < -1 or v > 1 or v < -1"
+"""
+
+
+def test_the_sets_of_a_shield_are_certain(command: Command, tmp_path: Path) -> None:
+    model, shield, out = tmp_path / "leak.toml", tmp_path / "shield.json", tmp_path / "out.json"
+    model.write_text(LEAK)
+    assert command("shield", model, "--certificate", shield, "--quiet")[0] == 0
+    code, text, _ = command("faults", model, "--shield", shield, "--runs", 3, "--json", out, "--quiet")
+    assert code == 1
+    assert "by shield: the state is in its proved set" in text
+    for decision in json.loads(out.read_text())["decisions"]:
+        assert decision["saved"] == {"kind": "by shield"}
+        assert decision["chosen"] == [{"controls": {"u": {"float": "1.0", "hex": "0x1.0000000000000p+0"}}}]
+        assert float.fromhex(decision["safe"][0]["controls"]["u"]["hex"]) < 0
