@@ -123,6 +123,7 @@ CASES = (
     Case("check, predicates", "check npuzzle/jams --engine predicates LONG PAGES"),
     Case("check, portfolio", "check HARD LONG PAGES"),
     Case("check, several properties", "check FOLDER/long.toml --engine explicit LONG PAGES"),
+    Case("faults", "faults FOLDER/long.toml --property 'never n >= 20' --runs 1000000 LONG PAGES"),
     Case("starts", "starts blocksworld/room-3 LONG PAGES"),
     Case("starts, cells", "starts toy/below-ten --parts 100000 LONG PAGES"),
     Case("invariant, tighten", "invariant HARD --tighten 'output[0]>=' --between -5 5 --precision 1/1000000 "

@@ -41,6 +41,7 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
         Unsupported as Unsupported, WrongType as WrongType, did_you_mean as did_you_mean,
         missing_backend as missing_backend,
     )
+    from surefoot.fault_analysis.training_data import export_faults as export_faults
     from surefoot.formats.barrier_file import (
         is_foreign_barrier as is_foreign_barrier, read_barriers as read_barriers,
     )
@@ -71,14 +72,15 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
         Expression as Expression, array as array, boolean as boolean, choose_value as choose_value,
         integer as integer, maximum as maximum, minimum as minimum, real as real,
     )
+    from surefoot.interface.faults import PolicyFaults as PolicyFaults
     from surefoot.interface.policy import AnyPolicy as AnyPolicy, Policy as Policy
     from surefoot.interface.properties import (
         eventually as eventually, expected_reward as expected_reward, never as never,
         never_before as never_before, probability_of as probability_of, recurs as recurs, within as within,
     )
     from surefoot.interface.questions import (
-        check as check, check_certificate as check_certificate, heatmap as heatmap, load as load,
-        probability as probability, shield as shield,
+        check as check, check_certificate as check_certificate, faults as faults, heatmap as heatmap,
+        load as load, probability as probability, shield as shield,
     )
     from surefoot.interface.result import CheckResult as CheckResult
     from surefoot.network.evaluate import evaluate_network_batch as evaluate_network_batch
@@ -131,6 +133,11 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
     )
     from surefoot.report.drawing.png_file import render_pixels as render_pixels, render_png as render_png
     from surefoot.report.drawing.svg_file import render_svg as render_svg
+    from surefoot.report.fault_figure import draw_faults as draw_faults
+    from surefoot.report.fault_page import render_fault_page as render_fault_page
+    from surefoot.report.fault_text import (
+        fault_table_to_json as fault_table_to_json, render_fault_table as render_fault_table,
+    )
     from surefoot.report.file_facts import (
         compare_runtime as compare_runtime, describe_model_file as describe_model_file,
         describe_policy_file as describe_policy_file, render_facts as render_facts,
@@ -213,6 +220,7 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
         find_tipping_point as find_tipping_point, parse_moving_bounds as parse_moving_bounds,
         verify_abstracted as verify_abstracted, verify_assuming as verify_assuming,
     )
+    from surefoot.search.fault_search import FaultSearch as FaultSearch, search_faults as search_faults
     from surefoot.search.finite_shield import (
         FiniteSynthesis as FiniteSynthesis, is_moved_by_actions as is_moved_by_actions,
         make_finite_shield as make_finite_shield, reachability_goals as reachability_goals,
@@ -302,7 +310,8 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
 
 _USER_SECTIONS: tuple[dict[str, str], ...] = (  # module below `surefoot` -> its names
     {  # Questions and answers
-        ".interface.questions": "check check_certificate heatmap load probability shield",
+        ".interface.questions": "check check_certificate faults heatmap load probability shield",
+        ".interface.faults": "PolicyFaults",
         ".interface.result": "CheckResult",
         ".run": "verify",
         ".report.result_text": "render",
@@ -429,6 +438,13 @@ _TOOL_SECTIONS: tuple[dict[str, str], ...] = (  # beside these, for the command 
         ".report.optimum_text": "optimum_to_json render_optimum solve_optimum",
         ".report.line_panels": "DataLine LinePanel line_panels_svg",
         ".report.search_plots": "bounds_svg tipping_point_svg",
+    },
+    {  # Faults of a policy
+        ".search.fault_search": "FaultSearch search_faults",
+        ".fault_analysis.training_data": "export_faults",
+        ".report.fault_text": "fault_table_to_json render_fault_table",
+        ".report.fault_page": "render_fault_page",
+        ".report.fault_figure": "draw_faults",
     },
     {  # Estimates from episodes and logged runs
         ".engines.statistical.black_box": "estimate_episode_reward estimate_episode_success",

@@ -186,11 +186,20 @@ def verify_without_objection(
 ) -> Result:
     """The answer of the engines without objection; that there is none is an answer, unless named."""
     try:
-        return verify(problem, engines, budget, inputs=inputs, source=source)
+        return _with_fault(problem, verify(problem, engines, budget, inputs=inputs, source=source), budget)
     except NoEngine as objections:
         if named:
             raise
         return unanswered_result(problem, Unknown(Reason.INCOMPLETE, str(objections)), budget, inputs, source)
+
+
+def _with_fault(problem: Problem, result: Result, budget: Budget) -> Result:
+    """A violation that was replayed, with the last decision that could have been different."""
+    if not (isinstance(result.verdict, Violated) and result.certified):
+        return result
+    from surefoot.fault_analysis.last_decision import find_fault_beside  # with all that it needs
+
+    return replace(result, fault=find_fault_beside(problem, result.verdict.trace, budget, result.seconds))
 
 
 def _list_engines(engines: Engine | Sequence[Engine] | None) -> Sequence[Engine]:

@@ -22,6 +22,7 @@ for _library in ("OPENBLAS", "MKL"):
 
 COMMANDS = {  # name -> file in `commands/`, and what `--help` says of it
     "check": ("check", "Decide the properties of a policy in its environment."),
+    "faults": ("faults", "Find the last decisions of violating runs that could have been different."),
     "invariant": ("invariant", "Find for which bounds a property holds, or an inductive invariant."),
     "starts": ("starts", "Find from which starts a property is proved, refuted, or open."),
     "optimum": ("optimum", "The best way to choose, state by state, and how far a policy is from it."),

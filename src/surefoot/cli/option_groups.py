@@ -27,7 +27,19 @@ _MODEL = (
     *("no_policy", "ignore_goal", "trust_python", "time", "flow_method"),
 )
 _OUTPUT = (
-    *("json_path", "json", "report", "certificate", "graph", "splits", "plot", "svg", "png", "critical"),
+    *(
+        "json_path",
+        "json",
+        "report",
+        "certificate",
+        "graph",
+        "splits",
+        "plot",
+        "svg",
+        "png",
+        "critical",
+        "export",
+    ),
     *("python_path", "c_prefix", "dump_queries", "quiet", "title", "columns", "limits"),
 )
 _LIMITS = ("timeout", "seed", "uncertified")

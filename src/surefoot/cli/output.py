@@ -32,6 +32,7 @@ ENDINGS = {  # of the files that an option writes
     "--plot": (".svg", ".html", ".htm"),
     "--svg": (".svg",),
     "--png": (".png",),
+    "--export": (".csv", ".jsonl", ".npz"),
 }
 WORST_FIRST = (130, 4, 1, 3, 0)
 THRESHOLD_CODES: dict[str, int] = {"met": 0, "missed": 1, "undecided": 3}

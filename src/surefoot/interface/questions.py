@@ -37,6 +37,7 @@ from surefoot_checker.check import CheckerVerdict, judge_certificate, read_certi
 from surefoot_checker.kernel.strict_json import BadCertificate
 
 if TYPE_CHECKING:
+    from surefoot.interface.faults import PolicyFaults
     from surefoot.interface.heatmap import Heatmap
     from surefoot.interface.shield import ActionShield, CertifiedShield
 
@@ -327,6 +328,42 @@ def shield(
     budget = _make_budget(timeout, seed)
     plain = plain_problem(_problem_from(problem, policy, property, needs_policy=False))
     return make_shield(plain, degrees, sets, squares, Sketches(rule, invariant), bound, budget)
+
+
+@tell_arguments
+def faults(
+    problem: Problem | EnvironmentData | PathText,
+    policy: Policy | PathText | None = None,
+    property: Property | str | None = None,
+    *,
+    runs: int = 100,
+    ahead: int = 50,
+    shield: PathText | None = None,
+    timeout: float | None = DEFAULT_SECONDS,
+    seed: int = 0,
+) -> PolicyFaults:
+    """The last decisions that could have been different, of so many runs that violate a property, and how
+    often each of them occurs. Arguments as of `check`. Exact in finite systems; elsewhere it is looked
+    `ahead` steps beyond the violation, or `shield` is the file of one whose proved sets tell.
+
+    >>> from surefoot import Environment, Policy, integer, never
+    >>> x = integer("x", 0, 9)
+    >>> env = Environment("counter", start=x <= 3)
+    >>> env = env.edge("up", guard=x < 9, update={x: x + 1}).edge("reset", update={x: 0})
+    >>> found = faults(env, Policy.program([(x < 7, "up"), (x >= 7, "reset")]), never(x == 5))
+    >>> [(d.fault.state["x"], d.fault.chosen[0].action, d.fault.safe[0].action) for d in found.decisions]
+    [(4, 'up', 'reset')]
+    """
+    from surefoot.interface.faults import PolicyFaults
+    from surefoot.search.fault_search import search_faults
+
+    budget, (policy, property) = _make_budget(timeout, seed), _sort_second_argument(policy, property)
+    plain = plain_problem(_problem_from(problem, policy, property))
+    counts: Any = [take_in_range(whole_number, least)(given) for given, least in ((runs, 1), (ahead, 0))]
+    stored = None if shield is None else _input_path(shield)
+    return PolicyFaults(
+        plain, search_faults(plain, budget, runs=counts[0], ahead=counts[1], shield=stored).table
+    )
 
 
 def _answer(asked: Problem, engine: EngineChoice, options: Mapping[str, Any], budget: Budget) -> CheckResult:

@@ -13,6 +13,7 @@ from surefoot.problem.property_printer import show_property
 from surefoot.problem.semantics import State, policy_decision
 from surefoot.reductions.discretise import discretise
 from surefoot.report.abstraction.html import graph_section
+from surefoot.report.fault_page import fault_section
 from surefoot.report.heatmap.cells import varying_names
 from surefoot.report.heatmap.heat_figure import interval_text, state_text
 from surefoot.report.heatmap.html import heatmap_section
@@ -74,6 +75,7 @@ def _result_section(problem: Problem, result: Result) -> str:
     ]
     match result.verdict:
         case Violated(trace):
+            parts.append(fault_section(problem, result.fault))
             parts.append(_trace_html(problem, trace))
         case Found(artifact):
             parts.append(search_html(artifact))

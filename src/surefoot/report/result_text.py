@@ -11,6 +11,7 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Recurs, Within
 from surefoot.problem.property_printer import show_property
 from surefoot.problem.semantics import State
+from surefoot.report.fault_text import fault_lines
 from surefoot.report.run_table import format_number, run_table
 from surefoot.report.search_report import search_lines, starts_headline
 from surefoot.term.arguments import take_instance
@@ -65,6 +66,7 @@ def render(problem: Problem, result: Result) -> str:
         lines.append(f"  rounded   {cut_term(short)}")
     lines.append(f"  problem   {result.problem}")
     lines += [f"  {line}" for line in evidence_lines(problem, result)]
+    lines += [f"  {line}" for line in fault_lines(problem, result.fault)]
     if isinstance(result.verdict, PerStart):
         lines += [f"  start     {line}" for line in _start_lines(problem, result.verdict)]
     if isinstance(result.verdict, Proved | Violated | Holds | Unknown):

@@ -164,6 +164,8 @@ class _Listing:
         own = self.bits and self.arithmetic is Arithmetic.FLOAT64
         checked = term.op in _ARITHMETIC and _may_be_large(term.op, parts)
         rule = _operator_rule(term, parts, sort, checked=checked, exact=own)
+        if term.op is Op.ARRAY and all(map(_is_constant, parts)):
+            rule = _TableRule(rule)
         rounded = term.op in ELEMENTARY or (term.op is Op.POW and not is_few_products(term.args[1]))
         same = not rounded or (own and sort is REAL)  # the sort of an integer's power may be wrong
         exact = same and (sort is not REAL or self.arithmetic is Arithmetic.FLOAT64)
@@ -177,6 +179,23 @@ class _Listing:
             self.known[key] = len(self.nodes)
             self.nodes.append(node)
         return self.known[key]
+
+
+@dataclass(slots=True)
+class _TableRule:
+    """An array of constants, as a map is one: put together once."""
+
+    rule: _Rule
+    found: tuple[Any, _Lost] | None = None
+
+    def __call__(self, values: list[Any], lost: list[_Lost]) -> tuple[Any, _Lost]:
+        if self.found is None:
+            self.found = self.rule(values, lost)
+        return self.found
+
+
+def _is_constant(node: ColumnNode) -> bool:
+    return isinstance(node.content, _TableRule) or not (node.arguments or isinstance(node.content, str))
 
 
 _COMPUTING = frozenset({Op.ADD, Op.SUB, Op.MUL, Op.DIV, Op.POW, *ELEMENTARY})  # may overflow in doubles

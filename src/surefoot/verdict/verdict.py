@@ -11,6 +11,7 @@ from typing import TypeAlias
 from surefoot.problem.meaning.transition import Transition
 from surefoot.problem.semantics import Move, State
 from surefoot.term.term import Term
+from surefoot.verdict.fault import FaultFinding
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,3 +233,6 @@ class Result:
     notes: tuple[str, ...] = ()
     source: Mapping[str, object] = field(default_factory=dict)  # how to read the problem again
     unchecked: Certificate | None = field(default=None, compare=False)  # not accepted: there was no time left
+    fault: FaultFinding | None = field(
+        default=None, compare=False
+    )  # of a violation: not a part of its evidence

@@ -186,7 +186,7 @@ class Interpreter:
                 try:
                     holds(row)
                 except UNDEFINED_ERRORS as error:
-                    raise undefined_error(error, f"`{name[2:]}`", self.layout, row) from None
+                    raise undefined_error(error, f"`{name.split(':', 1)[-1]}`", self.layout, row) from None
             raise
 
     def _expand(self, chunk: range, limits: ExplorationLimits) -> int:

@@ -31,6 +31,7 @@ from surefoot.verdict.artifact import (
     TippingPoint,
     Trial,
 )
+from surefoot.verdict.fault import Alternative, Claim, Fault, FaultFinding
 from surefoot.verdict.sentences import verdict_sentences
 from surefoot.verdict.threshold import answer_threshold
 from surefoot.verdict.verdict import (
@@ -105,7 +106,43 @@ def result_to_json(result: Result, annotations: Sequence[Annotation | None] = ()
         "timings": dict(result.timings),
         "notes": list(result.notes),
         "source": normalise_json(result.source),
+        **({} if result.fault is None else {"fault": fault_finding_to_json(result.fault)}),
     }
+
+
+def fault_finding_to_json(found: FaultFinding) -> dict[str, Any]:
+    """The last decision that could have been different, or why there is none, or why it is not known."""
+    return {
+        "decision": None if found.fault is None else fault_to_json(found.fault),
+        "lost": None if found.lost is None else fault_claim_to_json(found.lost),
+        "unknown": found.unknown,
+        **({} if found.costliest is None else {"costliest": fault_to_json(found.costliest)}),
+    }
+
+
+def fault_to_json(fault: Fault) -> dict[str, Any]:
+    risk = {} if fault.risk is None else {"risk": {"before": fault.risk[0], "after": fault.risk[1]}}
+    return {
+        "step": fault.step,
+        "state": _state_to_json(fault.state),
+        "observation": [value_to_json(v) for v in fault.observation],
+        "chosen": [_alternative_to_json(a) for a in fault.chosen],
+        "stalled": fault.stalls,
+        "safe": [_alternative_to_json(a) for a in fault.safe],
+        "saved": fault_claim_to_json(fault.saved),
+        "lost": None if fault.lost is None else fault_claim_to_json(fault.lost),
+        "untried": fault.untried,
+        **risk,
+    }
+
+
+def fault_claim_to_json(claim: Claim) -> dict[str, Any]:
+    steps = {} if claim.steps is None else {"steps": claim.steps}
+    return {"kind": claim.kind, **steps, **({} if claim.runs is None else {"runs": claim.runs})}
+
+
+def _alternative_to_json(one: Alternative) -> dict[str, Any]:
+    return {"controls": _state_to_json(one.controls)} if one.controls else {"action": one.action}
 
 
 def _verdict_to_json(verdict: Verdict) -> dict[str, Any]:

@@ -22,12 +22,11 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Path, Probability
 from surefoot.problem.validate import environment_labels
 from surefoot.query.markov import Markov
+from surefoot.shields.finite.game import OWN as OWN
 from surefoot.term.reserved_names import DEADLOCKED, STALLED, chosen_action, output_index
 from surefoot.term.term import Term, free_names
 from surefoot.term.value_types import Arithmetic
 from surefoot.work.budget import Budget
-
-OWN = -1  # the action of a choice that is the environment's
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 
 from surefoot.query.markov import Markov, MarkovAnswer, Until
 from surefoot.shields.finite.arena import OWN, Arena
+from surefoot.shields.finite.game import ActionGame
 from surefoot.solvers.markov import MarkovUndecided, solve_markov
-from surefoot.solvers.markov.qualitative import csr_positions
+from surefoot.solvers.markov.qualitative import NEVER, csr_positions
 
 MOST_ROUNDS = 20_000
 MOST_EXACT = 500  # states whose risks are computed in fractions, where bounds do not tell
@@ -53,7 +54,7 @@ def safest_strategy(
     Where bounds of the risk do not tell whether it is, the risk itself is computed, in systems of few states.
     """
     sure = _winning_region(arena)
-    action = _safest_choice(arena, _action_risks(arena, sure))
+    action = _safest_choice(arena, action_risks(arena, sure))
     if not allowed:
         return _strategy_of_risk(arena, action, np.where(sure, 0, 1).astype(object), 1, allowed)
     answer = _strategy_risk(arena, action, seconds_left)
@@ -88,27 +89,14 @@ def _strategy_of_risk(
 
 def _winning_region(arena: Arena) -> Flags:
     """The greatest set without bad states in which some action keeps the run, whatever the rest does."""
-    markov, owners, enabled = arena.markov, arena.markov.owners(), arena.enabled_actions()
-    inside = ~arena.bad
-    mine = arena.action != OWN
-    while True:
-        staying = np.logical_and.reduceat(inside[markov.targets], markov.outcomes[:-1])
-        staying = staying if len(markov.targets) else np.zeros(0, dtype=np.bool_)
-        keeps = inside.copy()
-        keeps[owners[~mine & ~staying]] = False
-        good = enabled.copy()
-        lost = mine & ~staying
-        good[owners[lost], arena.action[lost]] = False
-        keeps &= good.any(axis=1) | ~enabled.any(axis=1)
-        if (keeps == inside).all():
-            return inside
-        inside = keeps
+    return np.asarray(ActionGame(arena.markov, arena.action).force_environment(arena.bad) == NEVER)
 
 
-def _action_risks(arena: Arena, sure: Flags) -> Floats:
+def action_risks(arena: Arena, sure: Flags, seconds_left: Callable[[], float] = lambda: inf) -> Floats:
     """[states, actions]: about how likely a bad state is after each action, at best; 2: not enabled.
 
-    From below, so that a state from which nothing bad is forced keeps 0.
+    From below, so that a state from which nothing bad is forced keeps 0. Raises `MarkovUndecided` where the
+    time ends.
     """
     markov, owners, enabled = arena.markov, arena.markov.owners(), arena.enabled_actions()
     weights = np.array([float(v) for v in markov.values])[markov.weights]
@@ -117,6 +105,8 @@ def _action_risks(arena: Arena, sure: Flags) -> Floats:
     risk = arena.bad.astype(np.float64)
     table = np.zeros(enabled.shape)
     for _ in range(MOST_ROUNDS):
+        if seconds_left() <= 0.0:
+            raise MarkovUndecided("the time ended while risks were computed")
         mean = (
             np.add.reduceat(weights * risk[markov.targets], markov.outcomes[:-1]) if len(weights) else weights
         )
