@@ -94,7 +94,9 @@ class LawfulSteps:
         if made is not None:
             own = model.actions >= 0
             asked = (
-                np.ones(count, dtype=np.bool_) if model.environment.controls else np.asarray(possible[own].any(axis=0))
+                np.ones(count, dtype=np.bool_)
+                if model.environment.controls
+                else np.asarray(possible[own].any(axis=0))
             )
         return DecidedRows(possible, permitted, made, asked, lost)
 
