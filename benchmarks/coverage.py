@@ -23,7 +23,7 @@ import os
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -53,6 +53,7 @@ from surefoot.simulate import RunOutcomes  # noqa: E402
 from surefoot.solvers.sampling.fixed_plans import next_look  # noqa: E402
 from surefoot.solvers.sampling.plan import ConfidenceInterval  # noqa: E402
 from surefoot.term.term import Var  # noqa: E402
+from surefoot.term.value_types import Arithmetic  # noqa: E402
 from surefoot.verdict.verdict import Exact  # noqa: E402
 from surefoot.work.budget import Budget  # noqa: E402
 
@@ -77,7 +78,10 @@ def chains() -> dict[str, tuple[Problem, Fraction]]:
     """By name: a problem and its probability."""
     plain = ("0", "0.001", "0.01", "0.1", "0.5", "0.9", "1")
     found = {f"p = {text}": (mix(Fraction(text)), Fraction(text)) for text in plain}
-    found["walk of several steps"] = (walk("P=? [ F x = 4 ]"), Fraction(1, 15))
+    steps = walk("P=? [ F x = 4 ]")
+    found["walk of several steps"] = (steps, Fraction(1, 15))
+    doubles = replace(steps.environment, arithmetic=Arithmetic.FLOAT64)  # in columns; 1/3 is off by 2^-54
+    found["walk in float64"] = (replace(steps, environment=doubles), Fraction(1, 15))
     for text, good, long, stuck in (
         ("2 % cut off", Fraction(1, 2), Fraction(1, 50), 0),
         ("5 % cut off", Fraction(1, 10), _PART, 0),
