@@ -213,6 +213,7 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
         find_tipping_point as find_tipping_point, parse_moving_bounds as parse_moving_bounds,
         verify_abstracted as verify_abstracted, verify_assuming as verify_assuming,
     )
+    from surefoot.search.find_witnesses import with_witnesses as with_witnesses
     from surefoot.search.finite_shield import (
         FiniteSynthesis as FiniteSynthesis, is_moved_by_actions as is_moved_by_actions,
         make_finite_shield as make_finite_shield, reachability_goals as reachability_goals,
@@ -420,6 +421,7 @@ _TOOL_SECTIONS: tuple[dict[str, str], ...] = (  # beside these, for the command 
             "SearchSettings find_invariant find_tipping_point parse_moving_bounds verify_abstracted "
             "verify_assuming"
         ),
+        ".search.find_witnesses": "with_witnesses",
         ".search.safe_starts": "STARTS_INTERRUPTED find_safe_starts",
         ".search.vnnlib_question": "competition_verdict verify_vnnlib",
         ".reductions.abstraction_request": "parse_abstraction_request",

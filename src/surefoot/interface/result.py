@@ -197,6 +197,14 @@ class CheckResult:
         return SavedRun(self.problem, found.trace) if isinstance(found, Violated) else None
 
     @property
+    def witnesses(self) -> tuple[SavedRun, ...]:
+        """All runs that show the violation: as many as were asked for and found, the shortest first."""
+        runs = self.data.witnesses
+        if not runs and isinstance(self.data.verdict, Violated):
+            runs = (self.data.verdict.trace,)
+        return tuple(SavedRun(self.problem, run) for run in runs)
+
+    @property
     def certificate(self) -> ProofFile | None:
         """The proof for the stand-alone checker, if there is one."""
         found = self.data.verdict

@@ -18,7 +18,13 @@ from surefoot.report.heatmap.heat_figure import interval_text, state_text
 from surefoot.report.heatmap.html import heatmap_section
 from surefoot.report.heatmap.start_summary import result_figure
 from surefoot.report.heatmap.start_values import value_from_verdict
-from surefoot.report.html_page import GRAPH_ASSETS, HEATMAP_ASSETS, REGION_ASSETS, render_html_page
+from surefoot.report.html_page import (
+    GRAPH_ASSETS,
+    HEATMAP_ASSETS,
+    REGION_ASSETS,
+    WITNESS_ASSETS,
+    render_html_page,
+)
 from surefoot.report.region.html import region_section
 from surefoot.report.region.scene import certified_scene
 from surefoot.report.result_text import FINITE_RUNS, evidence_lines, verdict_headline
@@ -26,7 +32,7 @@ from surefoot.report.run_chart import ChartFacts, Series, line_chart
 from surefoot.report.run_table import RunTable, run_table
 from surefoot.report.search_page import html_table, search_html
 from surefoot.report.violation.drawn_run import draw_traces, time_factor, time_unit
-from surefoot.report.violation.html import condition_section, watched_names
+from surefoot.report.violation.html import MOST_DRAWN, condition_section, watched_names, witness_section
 from surefoot.verdict.artifact import AbstractGraph
 from surefoot.verdict.sentences import round_long_numbers, verdict_sentences
 from surefoot.verdict.threshold import answer_threshold, best_start_reminder
@@ -51,6 +57,7 @@ ASSETS = {  # by how the parts begin that need them
     '<figure class="heat">': HEATMAP_ASSETS,
     '<section class="abstraction"': GRAPH_ASSETS,
     '<section class="region"': REGION_ASSETS,
+    '<section class="witnesses"': WITNESS_ASSETS,
 }
 _LABEL = re.compile(r"([a-z]+) {2,}(.*)", re.DOTALL)
 
@@ -77,7 +84,7 @@ def _result_section(problem: Problem, result: Result) -> str:
     ]
     match result.verdict:
         case Violated(trace):
-            parts.append(_trace_html(problem, trace))
+            parts.append(_trace_html(problem, trace, result.witnesses))
         case Found(artifact):
             parts.append(search_html(artifact))
         case Proved(Certificate("barrier", {"claim": _} as content)) if result.certified:
@@ -129,9 +136,11 @@ def _verdict_class(problem: Problem, result: Result) -> str:
             return "open"
 
 
-def _trace_html(problem: Problem, trace: Trace) -> str:
-    runs = draw_traces(problem, [trace], watched_names(problem))
+def _trace_html(problem: Problem, trace: Trace, witnesses: Sequence[Trace]) -> str:
+    several = witnesses if len(witnesses) > 1 else ()
+    runs = draw_traces(problem, (several or [trace])[:MOST_DRAWN], watched_names(problem))
     bounded, names = condition_section(problem, runs)
+    bounded = witness_section(problem, several, runs, bounded) if several else bounded
     shown = _shown_states(trace)
     table = run_table(problem, shown)
     charts = [
@@ -141,12 +150,21 @@ def _trace_html(problem: Problem, trace: Trace) -> str:
         *_variable_charts(problem, table, trace, names),
     ]
     cut = ""
+    if several:
+        cut = "<p>The first run, state by state:</p>"
+        charts.insert(1, "<p>Other quantities of the first run:</p>")
     if len(trace.states) > MOST_ROWS:
         ends = f"The first {FIRST_ROWS} and the last {MOST_ROWS - FIRST_ROWS}"
-        cut = f"<p>{ends} of {len(trace.states)} states; the JSON result has all.</p>"
+        cut += f"<p>{ends} of {len(trace.states)} states; the JSON result has all.</p>"
     if table.rounded:
         cut += "<p>Some numbers are rounded; the JSON result has them as they are.</p>"
-    return "\n".join([*charts, cut, _run_table_html(table, len(trace.states))])
+    others = [_further_run_html(problem, run, n) for n, run in enumerate(several[1:MOST_DRAWN], 2)]
+    return "\n".join([*charts, cut, _run_table_html(table, len(trace.states)), *others])
+
+
+def _further_run_html(problem: Problem, trace: Trace, number: int) -> str:
+    table = _run_table_html(run_table(problem, _shown_states(trace)), len(trace.states))
+    return f"<details><summary>States of run {number}</summary>{table}</details>"
 
 
 def _shown_states(trace: Trace) -> Trace:
@@ -179,7 +197,7 @@ def _output_charts(problem: Problem, trace: Trace, drawn: Sequence[str]) -> list
     ]
     whole = len(outputs[0][1])
     title = "network output" if whole == 1 else "network outputs"
-    title += f" ({count} of {whole})" if whole > count else ""
+    title = f"outputs ({count} of {whole})" if whole > count else title
     return [_run_chart(problem, title, series, trace)]
 
 

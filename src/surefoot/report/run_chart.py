@@ -58,6 +58,7 @@ class ChartFacts:
     words: tuple[tuple[str, str], ...] = ()  # kind and text of each entry of the legend
     moment: tuple[float, str] | None = None  # a vertical line and its words
     truth: bool = False  # values are false and true
+    whole: bool = False  # values are whole numbers
 
 
 PLAIN = ChartFacts()
@@ -117,6 +118,9 @@ def _value_range(points: Sequence[tuple[float, float]], facts: ChartFacts) -> tu
         return -0.25, 1.25
     values = [y for _, y in points]
     low, high = min(values), max(values)
+    if facts.whole and high - low < 8:
+        near = [limit for limit, _ in facts.limits if low - 8 <= limit <= high + 8]
+        return min(low, *near, high) - 0.7, max(high, *near, low) + 0.7
     room = NEAR * (high - low) or inf
     near = [limit for limit, _ in facts.limits if low - room <= limit <= high + room]
     return _padded_range([*values, *near], 0.12 if near else 0.08)
@@ -159,7 +163,7 @@ def _draw_limits(frame: Frame, facts: ChartFacts) -> Iterator[Shape]:
 
 def _draw_grid(frame: Frame, facts: ChartFacts) -> Iterator[Shape]:
     right = WIDTH - RIGHT
-    for value in (0.0, 1.0) if facts.truth else tick_values(*frame.along):
+    for value in (0.0, 1.0) if facts.truth else tick_values(*frame.along, whole=facts.whole):
         y = frame.y(value)
         yield Polyline(((LEFT, y), (right, y)), GRID)
         text = ("false", "true")[round(value)] if facts.truth else f"{value:.6g}"
@@ -194,7 +198,7 @@ def _draw_loop(frame: Frame, loop: float, last: float) -> Iterator[Shape]:
 def _draw_moment(frame: Frame, when: float, words: str) -> Iterator[Shape]:
     """A dotted vertical line; its words stand below the numbers, on the side that has room for them."""
     x = frame.x(when)
-    yield Polyline(((x, TOP), (x, HEIGHT - 14)), TITLE, 1, (2, 3))
+    yield Polyline(((x, TOP), (x, HEIGHT - BOTTOM)), TITLE, 1, (2, 3))
     left = x - LEFT > (WIDTH - RIGHT - LEFT) / 2
     yield Text(x if left else max(x - 4, LEFT), HEIGHT - 3, words, anchor="end" if left else "start")
 
@@ -210,7 +214,7 @@ def _draw_title(title: str, room: float) -> Text:
 def _draw_legend(series: Sequence[Series], facts: ChartFacts) -> tuple[list[Shape], float]:
     """Entries from the right; and where they begin."""
     entries = [(FILLS[kind], words) for kind, words in facts.words]
-    if len(series) > 1:
+    if len(series) > 1 and not series[0].classes:  # else a page names the lines elsewhere
         lines = enumerate(series)
         entries = [*((LINE_COLOURS[n % len(LINE_COLOURS)], one.label) for n, one in lines), *entries]
     x, shapes = float(WIDTH - RIGHT), list[Shape]()

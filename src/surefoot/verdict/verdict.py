@@ -230,3 +230,4 @@ class Result:
     notes: tuple[str, ...] = ()
     source: Mapping[str, object] = field(default_factory=dict)  # how to read the problem again
     unchecked: Certificate | None = field(default=None, compare=False)  # not accepted: there was no time left
+    witnesses: tuple[Trace, ...] = ()  # where several were asked for: the shortest run found, then others

@@ -57,6 +57,12 @@ SPLITS = 24  # predicates that are tried for a page, if nothing else is asked fo
     metavar="N",
     help="Try N further predicates on that graph, one at a time.  [default: 24 for a page, else 0]",
 )
+@click.option(
+    "--witnesses",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Show up to N runs that violate a property: the shortest found, and others that differ.",
+)
 @click.option("--abstract", metavar="keep=…|free=…|auto", help="Prove with fewer inputs of the network.")
 @click.option(
     "--assume-invariant",
@@ -78,6 +84,7 @@ def check(
     certificate: str | None,
     graph: str | None,
     splits: int | None,
+    witnesses: int | None,
     abstract: str | None,
     assume_invariant: Path | None,
     quiet: bool,
@@ -135,6 +142,8 @@ def check(
             result = api.verify_without_objection(
                 problem, engines, budget, loaded.inputs, source, named=named
             )
+        if witnesses is not None:
+            result = api.with_witnesses(problem, result, witnesses, budget)
         result = api.with_splits_tried(
             problem, result, engines, _number_of_splits(splits, report, graph), budget
         )

@@ -60,6 +60,9 @@ def annotated_result_to_json(problem: Problem, result: Result) -> dict[str, Any]
         | words
         | {"statement": list(verdict_sentences(problem, result.verdict))}
     )
+    for shown, trace in zip(data.get("witnesses", ()), result.witnesses, strict=True):
+        seen = annotate_trace(problem, trace)
+        shown["decisions"] = [None if a is None else _annotation_to_json(a) for a in seen]
     if (answer := answer_threshold(problem.property, result.verdict)) is not None:
         data["verdict"]["threshold"] = answer
         if isinstance(result.verdict, PerStart):
@@ -105,6 +108,7 @@ def result_to_json(result: Result, annotations: Sequence[Annotation | None] = ()
         "timings": dict(result.timings),
         "notes": list(result.notes),
         "source": normalise_json(result.source),
+        **({"witnesses": [_trace_to_json(t) for t in result.witnesses]} if result.witnesses else {}),
     }
 
 

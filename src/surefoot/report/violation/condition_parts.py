@@ -23,12 +23,13 @@ from surefoot.term.printer import abbreviate_term, show_term
 from surefoot.term.reserved_names import is_about_acting, location_parts
 from surefoot.term.term import Apply, Const, Op, Term, Var, free_names
 from surefoot.term.types import is_truth_value, is_whole
-from surefoot.term.value_types import Bool, Real, ValueType
+from surefoot.term.value_types import Arithmetic, Bool, Real, ValueType
 from surefoot.verdict.sentences import round_long_numbers
 
 Interval: TypeAlias = tuple[float, float]  # its ends may be infinite
 EVERYTHING: tuple[Interval, ...] = ((-inf, inf),)
 LONGEST_LABEL = 44  # characters
+MOST_SAID = 4  # comparisons that are named
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +55,12 @@ class ConditionPart:
     quantity: Quantity
     intervals: tuple[Interval, ...]
     thresholds: tuple[float, ...]
+    words: str  # what is said about the quantity: `> 3 or < -3`
     also: str = ""
 
 
 _Parts: TypeAlias = dict[Term, ConditionPart]
+_Decisive: TypeAlias = tuple[bool, tuple[ConditionPart, ...]]
 
 
 def kinds_of_names(problem: Problem, names: Sequence[str]) -> dict[str, ValueType]:
@@ -74,10 +77,8 @@ def split_condition(condition: Term, kinds: Mapping[str, ValueType]) -> tuple[Co
     """The part about each quantity, in the order in which they are met."""
 
     def literal(term: Term, sign: bool) -> _Parts:
-        quantity, intervals, thresholds = read_literal(term, sign, kinds)
-        if not free_names(quantity.term):
-            return {}
-        return {quantity.term: ConditionPart(quantity, intervals, thresholds)}
+        found = read_literal(term, sign, kinds)
+        return {found.quantity.term: found} if free_names(found.quantity.term) else {}
 
     def conjoin(parts: Sequence[_Parts]) -> _Parts:
         together = _merge_parts(parts, conjoin=True)
@@ -99,21 +100,32 @@ def split_condition(condition: Term, kinds: Mapping[str, ValueType]) -> tuple[Co
 
 
 def _merge_parts(parts: Sequence[_Parts], *, conjoin: bool) -> _Parts:
-    """Of each quantity the values that all, or some, of the parts about it mean."""
+    """Of each quantity the values that all, or some, of the parts about it mean.
+
+    In a conjunction only what is about nothing else is met by all: `x > 3 or y > 3` may hold by y.
+    """
     found: _Parts = {}
-    for one in parts:
-        for term, part in one.items():
-            before = found.get(term)
-            if before is None:
-                found[term] = part
-                continue
-            join = intersect_intervals if conjoin else unite_intervals
-            thresholds = tuple(sorted({*before.thresholds, *part.thresholds}))
-            also = before.also if before.also == part.also else _either(before.also, part.also)
-            found[term] = ConditionPart(
-                part.quantity, join(before.intervals, part.intervals), thresholds, also
-            )
+    for term in dict.fromkeys(t for one in parts for t in one):
+        alone = [one[term] for one in parts if term in one and len(one) == 1]
+        others = [one[term] for one in parts if term in one and len(one) > 1]
+        both = conjoin and bool(alone)
+        kept = alone if both else [one[term] for one in parts if term in one]
+        first = kept[0]
+        for part in kept[1:]:
+            join = intersect_intervals if both else unite_intervals
+            also = first.also if first.also == part.also else _either(first.also, part.also)
+            intervals, words = join(first.intervals, part.intervals), _join_words(first, part, both)
+            first = ConditionPart(first.quantity, intervals, first.thresholds, words, also)
+        limits = sorted({t for part in (*kept, *others) for t in part.thresholds})
+        found[term] = replace(first, thresholds=tuple(limits))
     return found
+
+
+def _join_words(one: ConditionPart, other: ConditionPart, conjoin: bool) -> str:
+    if one.words == other.words:
+        return one.words
+    parts = [f"({p.words})" if conjoin and " or " in p.words else p.words for p in (one, other)]
+    return (" and " if conjoin else " or ").join(parts)
 
 
 def _either(one: str, other: str) -> str:
@@ -135,13 +147,13 @@ def unite_intervals(one: Sequence[Interval], other: Sequence[Interval]) -> tuple
     return tuple(found)
 
 
-def read_literal(
-    term: Term, sign: bool, kinds: Mapping[str, ValueType]
-) -> tuple[Quantity, tuple[Interval, ...], tuple[float, ...]]:
-    """A comparison or a truth value: the quantity in it, the values that it means, and their limits."""
+def read_literal(term: Term, sign: bool, kinds: Mapping[str, ValueType]) -> ConditionPart:
+    """A comparison or a truth value, or its negation: the quantity in it, and the values that it means."""
     if not (isinstance(term, Apply) and term.op in (Op.LE, Op.LT, Op.EQ)):
         quantity = Quantity(term, _label(term), truth=True, whole=True)
-        return quantity, ((0.5, inf),) if sign else ((-inf, 0.5),), ()
+        return ConditionPart(
+            quantity, ((0.5, inf),) if sign else ((-inf, 0.5),), (), "true" if sign else "false"
+        )
     left, right = term.args
     found = _linear_difference(left, right)
     if found is not None:
@@ -157,11 +169,20 @@ def read_literal(
         elif (number := _constant(left)) is not None:
             inner, bound, flipped = right, number, True
         quantity = Quantity(inner, _label(inner), whole=is_whole(inner, kinds))
-    if term.op is Op.EQ:
-        return quantity, _around(bound, quantity.whole, sign), (float(bound),)
-    below = sign is not flipped
     limit = float(bound)
-    return quantity, ((-inf, limit),) if below else ((limit, inf),), (limit,)
+    words = f"{_comparison_sign(term.op, sign, flipped)} {number_text(limit)}"
+    if term.op is Op.EQ:
+        return ConditionPart(quantity, _around(bound, quantity.whole, sign), (limit,), words)
+    below = sign is not flipped
+    return ConditionPart(quantity, ((-inf, limit),) if below else ((limit, inf),), (limit,), words)
+
+
+def _comparison_sign(op: Op, sign: bool, flipped: bool) -> str:
+    """How a quantity stands to its number, where it stood on the left, or `flipped`: on the right."""
+    if op is Op.EQ:
+        return "=" if sign else "!="
+    strict = (op is Op.LT) is sign
+    return ("<" if sign is not flipped else ">") + ("" if strict else "=")
 
 
 def _around(bound: Fraction, whole: bool, sign: bool) -> tuple[Interval, ...]:
@@ -182,7 +203,7 @@ def _linear_difference(left: Term, right: Term) -> tuple[LinearForm, Fraction, b
     except SurefootError:
         return None
     if whole.is_constant():
-        return None
+        return LinearForm(), -whole.constant, False
     first = whole.coefficients[0][1]
     scaled = scale_form(whole, 1 / first)
     return LinearForm(scaled.coefficients), -scaled.constant, first < 0
@@ -210,20 +231,18 @@ def _absolute_value(
     return None
 
 
-def _two_sided(
-    quantity: Quantity, bound: Fraction, flipped: bool, op: Op, sign: bool
-) -> tuple[Quantity, tuple[Interval, ...], tuple[float, ...]]:
-    limit = float(bound)
+def _two_sided(quantity: Quantity, bound: Fraction, flipped: bool, op: Op, sign: bool) -> ConditionPart:
+    limit, whole = float(bound), quantity.whole
+    words = f"{_comparison_sign(op, sign, flipped)} {number_text(limit)} in size"
     if op is Op.EQ:
-        points = unite_intervals(_around(bound, quantity.whole, True), _around(-bound, quantity.whole, True))
-        outside = intersect_intervals(
-            _around(bound, quantity.whole, False), _around(-bound, quantity.whole, False)
-        )
-        return quantity, points if sign else outside, (-limit, limit)
+        points = unite_intervals(_around(bound, whole, True), _around(-bound, whole, True))
+        outside = intersect_intervals(_around(bound, whole, False), _around(-bound, whole, False))
+        return ConditionPart(quantity, points if sign else outside, (-limit, limit), words)
     inside = sign is not flipped
     if limit < 0:
-        return quantity, () if inside else EVERYTHING, ()
-    return quantity, ((-limit, limit),) if inside else ((-inf, -limit), (limit, inf)), (-limit, limit)
+        return ConditionPart(quantity, () if inside else EVERYTHING, (), words)
+    intervals = ((-limit, limit),) if inside else ((-inf, -limit), (limit, inf))
+    return ConditionPart(quantity, intervals, (-limit, limit), words)
 
 
 def _constant(term: Term) -> Fraction | None:
@@ -257,28 +276,44 @@ def number_text(value: float) -> str:
 
 
 def _describe_part(part: ConditionPart) -> str:
-    """The part in words, as a condition."""
+    """The part as a condition."""
     label = part.quantity.label
     if part.quantity.truth:
-        return label if part.intervals == ((0.5, inf),) else f"not {label}"
-    return describe_intervals(label, part.intervals)
+        return label if part.words == "true" else f"not {label}"
+    return f"{label} {part.words}"
 
 
-def describe_intervals(label: str, intervals: Sequence[Interval]) -> str:
-    """Which values: `x > 3 or x < -3`; whether the ends belong to them is left open."""
-    said = []
-    for low, high in intervals:
-        if low == high:
-            said.append(f"{label} = {number_text(low)}")
-        elif low == -inf and high == inf:
-            return f"any {label}"
-        elif low == -inf:
-            said.append(f"{label} below {number_text(high)}")
-        elif high == inf:
-            said.append(f"{label} above {number_text(low)}")
-        else:
-            said.append(f"{label} between {number_text(low)} and {number_text(high)}")
-    return " or ".join(said) or f"no {label}"
+def decisive_parts(
+    condition: Term, names: Mapping[str, object], kinds: Mapping[str, ValueType], arithmetic: Arithmetic
+) -> tuple[ConditionPart, ...]:
+    """The comparisons by which a condition holds with these values; none where it does not hold."""
+
+    def literal(term: Term, sign: bool) -> _Decisive:
+        try:
+            holds = bool(evaluate_term(term, names, arithmetic)) is sign
+        except (SurefootError, KeyError):
+            holds = False
+        return holds, (read_literal(term, sign, kinds),) if holds else ()
+
+    def conjoin(parts: Sequence[_Decisive]) -> _Decisive:
+        holds = all(h for h, _ in parts)
+        return holds, tuple(p for _, found in parts for p in found) if holds else ()
+
+    def disjoin(parts: Sequence[_Decisive]) -> _Decisive:
+        return any(h for h, _ in parts), tuple(p for h, found in parts if h for p in found)
+
+    found: _Decisive = fold_condition(
+        condition, True, literal, conjoin, disjoin, is_truth=lambda term: is_truth_value(term, kinds)
+    )
+    return found[1]
+
+
+def describe_decisive_parts(
+    condition: Term, names: Mapping[str, object], kinds: Mapping[str, ValueType], arithmetic: Arithmetic
+) -> str:
+    """What a condition holds by, in its own signs; a long list is cut."""
+    said = list(dict.fromkeys(map(_describe_part, decisive_parts(condition, names, kinds, arithmetic))))
+    return ", ".join(said[:MOST_SAID]) + (", …" if len(said) > MOST_SAID else "")
 
 
 def constant_term(value: object) -> Term | None:

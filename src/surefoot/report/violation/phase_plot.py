@@ -26,7 +26,6 @@ from surefoot.report.drawing.shapes import (
 from surefoot.report.run_chart import EDGES, FILLS, GRID, INK, NEAR, TITLE
 from surefoot.report.run_table import format_number
 from surefoot.report.violation.condition_parts import (
-    ConditionPart,
     Interval,
     intersect_intervals,
     kinds_of_names,
@@ -39,7 +38,7 @@ from surefoot.report.violation.drawn_run import (
     watched_conditions,
 )
 from surefoot.report.violation.plane_region import Area, PlaneRegion, PlaneView, plane_region
-from surefoot.report.violation.time_panels import bounded_parts
+from surefoot.report.violation.time_panels import bounded_parts, decisive_quantities
 from surefoot.term.reserved_names import location_parts
 from surefoot.term.term import Term, Var, free_names, split_target
 from surefoot.term.value_types import Bool, Int, Real, ValueType
@@ -86,9 +85,9 @@ def draw_phase_plot(problem: Problem, runs: Sequence[DrawnRun]) -> PhasePlot | N
 def choose_axes(problem: Problem, runs: Sequence[DrawnRun]) -> tuple[str, str] | None:
     """Two names whose values change: of the decisive parts, of the condition, then what moves with them."""
     environment, names = problem.environment, list[str]()
-    parts = sorted(
-        (p for p, _ in bounded_parts(problem)), key=lambda p: not _is_decisive(problem, p, runs[0])
-    )
+    deciding = decisive_quantities(problem, runs[0])
+    parts = [part for part, _ in bounded_parts(problem)]
+    parts.sort(key=lambda p: p.quantity.term not in deciding)
     for part in parts:
         names += sorted(free_names(part.quantity.term), key=lambda n: _place_of(environment, n))
     past = {n for window in windows_of(environment) for n in window.names}
@@ -97,11 +96,6 @@ def choose_axes(problem: Problem, runs: Sequence[DrawnRun]) -> tuple[str, str] |
     names += [n for n in others if n not in past]
     found = [n for n in dict.fromkeys(names) if _changes(n, runs, environment)]
     return (found[0], found[1]) if len(found) > 1 else None
-
-
-def _is_decisive(problem: Problem, part: ConditionPart, run: DrawnRun) -> bool:
-    value = run.values_of(part.quantity.term, problem.environment.arithmetic)[-1]
-    return isfinite(value) and any(low <= value <= high for low, high in part.intervals)
 
 
 def _place_of(environment: Environment, name: str) -> int:
@@ -187,18 +181,24 @@ def _find_regions(
         inside = _inside_kinds(environment, view.names)
         first = environment.initial & inside if inside is not None else environment.initial
         region = plane_region(first, view, run.names[0], all_kinds, environment.arithmetic)
-        found.append(("starts", region))
+        if region.areas:
+            found.append(("starts", region))
         others = sorted((starts - set(view.names)) & own, key=lambda n: _place_of(environment, n))
-        if moving := [n for n in others if _start_is_open(problem, n, all_kinds)]:
+        moving = [n for n in others if _start_is_open(problem, n, all_kinds)]
+        if moving and region.areas:
             words.append(
                 f"Starts are drawn for {_values_text(moving, run.names[0])}, as at the start of the run."
             )
     for one in watched_conditions(problem):
         others = sorted(free_names(one.condition) - set(view.names), key=lambda n: _place_of(environment, n))
+        if not free_names(one.condition) & set(view.names):
+            continue  # it says nothing about the plane
         if any(n not in own and location_parts(n) is None for n in others):
             words.append(f"Where it is {one.kind} depends on what the policy does there, and is not drawn.")
             continue
         region = plane_region(one.condition, view, run.names[-1], all_kinds, environment.arithmetic)
+        if not region.areas:
+            continue
         found.append((one.kind, region))
         what = "The bad region" if one.kind == "bad" else "The goal"
         if others:
@@ -282,13 +282,17 @@ def _draw_run(
     if not path:
         return
     yield Polyline(tuple(path), colour, 1.6, title=run.label)
-    if len(path) <= 60:
+    if len(path) <= 60 and _path_length(path) > 6 * len(path):
         for (t, x, y), (left, top) in zip(known, path, strict=True):
             yield Mark(left, top, colour, f"{axes[0]} = {x:.6g}, {axes[1]} = {y:.6g} at {t:g}", size=2)
     yield from _draw_arrows(path, colour)
     yield Mark(*path[0], colour, "start", "ring", 4.5)
     if moment_of(problem, run) is not None:
         yield Mark(*path[-1], colour, "violated", "cross", 5.5)
+
+
+def _path_length(path: Sequence[tuple[float, float]]) -> float:
+    return sum(hypot(b[0] - a[0], b[1] - a[1]) for a, b in pairwise(path))
 
 
 def _draw_arrows(path: Sequence[tuple[float, float]], colour: str) -> Iterator[Shape]:

@@ -77,13 +77,13 @@ def _exact_areas(
     everything = (view.corners(),)
 
     def literal(term: Term, sign: bool) -> tuple[Area, ...]:
-        quantity, intervals, _ = read_literal(term, sign, kinds)
-        if quantity.linear is None:
-            if free_names(quantity.term):
-                raise Unsupported("not linear")
+        part = read_literal(term, sign, kinds)
+        if not free_names(part.quantity.term):  # the same everywhere
             return everything if _is_true(term, arithmetic) is sign else ()
-        form = quantity.linear
-        return tuple(a for i in intervals if len(a := _clip_between(view, view.corners(), form, i)) > 2)
+        if part.quantity.linear is None:
+            raise Unsupported("not linear")
+        form = part.quantity.linear
+        return tuple(a for i in part.intervals if len(a := _clip_between(view, view.corners(), form, i)) > 2)
 
     def conjoin(parts: Sequence[tuple[Area, ...]]) -> tuple[Area, ...]:
         found = everything
@@ -108,7 +108,7 @@ def _check_number(areas: tuple[Area, ...]) -> tuple[Area, ...]:
 
 def _is_true(term: Term, arithmetic: Arithmetic) -> bool:
     try:
-        return bool(evaluate_term(term, {}, arithmetic))
+        return bool(evaluate_term(term, dict.fromkeys(free_names(term), 0), arithmetic))
     except InvalidProblem:
         return False
 
@@ -136,7 +136,7 @@ def clip_area(area: Area, a: float, b: float, least: float) -> Area:
             )
         if height >= 0:
             found.append(here)
-    return tuple(found)
+    return tuple(point for n, point in enumerate(found) if point != found[n - 1] or len(found) == 1)
 
 
 def _intersect_areas(one: Area, other: Area) -> Area:
@@ -169,7 +169,7 @@ def _sampled_areas(
     ys, high = _sample_points(view.along, ROWS, view.whole[1])
     count = len(xs) * len(ys)
     names: dict[str, Column] = {}
-    for name in free_names(condition):
+    for name in free_names(condition) - set(view.names):
         names[name] = _constant_column(given[name], kinds[name], count)
     for name, values, whole in (
         (view.names[0], np.tile(xs, len(ys)), view.whole[0]),

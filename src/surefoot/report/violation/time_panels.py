@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isfinite
 
 from surefoot.problem.problem import Problem
 from surefoot.report.drawing.shapes import Drawing
 from surefoot.report.run_chart import Band, ChartFacts, Series, draw_line_chart
 from surefoot.report.violation.condition_parts import (
     ConditionPart,
-    describe_intervals,
+    decisive_parts,
     kinds_of_names,
     split_condition,
 )
@@ -23,7 +22,7 @@ from surefoot.report.violation.drawn_run import (
 )
 from surefoot.term.term import Term
 
-MOST_PANELS = 8
+MOST_PANELS, FEW_PANELS = 8, 4
 LONGEST_WORDS = 46  # of an entry of a legend
 
 
@@ -41,7 +40,10 @@ def draw_time_panels(problem: Problem, runs: Sequence[DrawnRun]) -> tuple[list[D
     for part, kind in parts:
         by_term.setdefault(part.quantity.term, []).append((part, kind))
     arithmetic = problem.environment.arithmetic
-    ordered = sorted(by_term.items(), key=lambda item: not _is_met(item[1], runs[0], problem))
+    deciding = decisive_quantities(problem, runs[0])
+    ordered = sorted(by_term.items(), key=lambda item: item[0] not in deciding)
+    if deciding and len(ordered) > FEW_PANELS:  # the others say nothing about this run
+        ordered = ordered[: max(len(deciding), FEW_PANELS)]
     drawn: list[Drawing] = []
     names: list[str] = []
     for term, known in ordered[:MOST_PANELS]:
@@ -64,12 +66,15 @@ def draw_time_panels(problem: Problem, runs: Sequence[DrawnRun]) -> tuple[list[D
     return drawn, tuple(names)
 
 
-def _is_met(known: Sequence[tuple[ConditionPart, str]], run: DrawnRun, problem: Problem) -> bool:
-    """Is the part about this quantity what the last state was bad by?"""
-    value = run.values_of(known[0][0].quantity.term, problem.environment.arithmetic)[-1]
-    return any(
-        kind == "bad" and isfinite(value) and any(low <= value <= high for low, high in part.intervals)
-        for part, kind in known
+def decisive_quantities(problem: Problem, run: DrawnRun) -> frozenset[Term]:
+    """What the last state of a run is bad by."""
+    conditions = watched_conditions(problem)
+    kinds = kinds_of_names(problem, sorted(names_of_conditions(conditions)))
+    return frozenset(
+        part.quantity.term
+        for one in conditions
+        if one.kind == "bad"
+        for part in decisive_parts(one.condition, run.names[-1], kinds, problem.environment.arithmetic)
     )
 
 
@@ -81,10 +86,7 @@ def _facts_of_panel(
     limits = tuple((limit, kind) for part, kind in known for limit in part.thresholds)
     words = []
     for part, kind in known:
-        if quantity.truth:
-            text = kind
-        else:
-            text = f"{kind}: {describe_intervals('', part.intervals).replace('  ', ' ').strip()}"
+        text = f"{kind}: {part.words}"
         if part.also:
             text += f", if {part.also}"
         if len(text) > LONGEST_WORDS:
@@ -92,5 +94,11 @@ def _facts_of_panel(
         words.append((kind, text))
     moment = moment_of(problem, runs[0]) if len(runs) == 1 else None
     return ChartFacts(
-        time_unit(problem.environment), bands, limits, tuple(words), moment, truth=quantity.truth
+        time_unit(problem.environment),
+        bands,
+        limits,
+        tuple(words),
+        moment,
+        truth=quantity.truth,
+        whole=quantity.whole,
     )
