@@ -32,8 +32,14 @@ from surefoot.report.run_chart import ChartFacts, Series, line_chart
 from surefoot.report.run_table import RunTable, run_table
 from surefoot.report.search_page import html_table, search_html
 from surefoot.report.violation.drawn_run import draw_traces, time_factor, time_unit
-from surefoot.report.violation.html import MOST_DRAWN, condition_section, watched_names, witness_section
-from surefoot.verdict.artifact import AbstractGraph
+from surefoot.report.violation.html import (
+    MOST_DRAWN,
+    condition_section,
+    suspicion_section,
+    watched_names,
+    witness_section,
+)
+from surefoot.verdict.artifact import AbstractGraph, SuspectedRun
 from surefoot.verdict.sentences import round_long_numbers, verdict_sentences
 from surefoot.verdict.threshold import answer_threshold, best_start_reminder
 from surefoot.verdict.verdict import (
@@ -45,6 +51,7 @@ from surefoot.verdict.verdict import (
     Proved,
     Result,
     Trace,
+    Unknown,
     Verdict,
     Violated,
 )
@@ -85,6 +92,8 @@ def _result_section(problem: Problem, result: Result) -> str:
     match result.verdict:
         case Violated(trace):
             parts.append(_trace_html(problem, trace, result.witnesses))
+        case Unknown(artifact=SuspectedRun() as suspected):
+            parts.append(suspicion_section(problem, suspected))
         case Found(artifact):
             parts.append(search_html(artifact))
         case Proved(Certificate("barrier", {"claim": _} as content)) if result.certified:

@@ -28,6 +28,7 @@ from surefoot.verdict.artifact import (
     InvariantObligation,
     PredicateSplit,
     SafeStarts,
+    SuspectedRun,
     TippingPoint,
     Trial,
 )
@@ -221,12 +222,27 @@ def _artifact_to_json(artifact: object) -> dict[str, Any]:
             return {"artifact": _invariant_to_json(artifact)}
         case AbstractGraph():
             return {"artifact": abstract_graph_to_json(artifact)}
+        case SuspectedRun():
+            return {"suspicion": _suspected_run_to_json(artifact)}
         case SafeStarts():
             return {"artifact": _safe_starts_to_json(artifact)}
     try:
         return {"artifact": normalise_json(artifact)}
     except TypeError:
         return {"artifact_text": repr(artifact)}
+
+
+def _suspected_run_to_json(found: SuspectedRun) -> dict[str, Any]:
+    """Plain floats: nothing about them is exact."""
+    return {
+        "time": found.time,
+        "runs": found.runs,
+        "method": found.method,
+        "error": found.error,
+        "times": list(found.times),
+        "states": [dict(state) for state in found.states],
+        "controls": [dict(held) for held in found.controls],
+    }
 
 
 def _tipping_point_to_json(found: TippingPoint) -> dict[str, Any]:

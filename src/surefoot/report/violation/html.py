@@ -7,10 +7,17 @@ from collections.abc import Sequence
 from surefoot.problem.problem import Problem
 from surefoot.report.drawing.frame import LINE_COLOURS
 from surefoot.report.drawing.svg_file import render_svg
-from surefoot.report.violation.drawn_run import DrawnRun, names_of_conditions, watched_conditions
+from surefoot.report.run_chart import ChartFacts, Series, line_chart
+from surefoot.report.violation.drawn_run import (
+    DrawnRun,
+    names_of_conditions,
+    time_unit,
+    watched_conditions,
+)
 from surefoot.report.violation.phase_plot import draw_phase_plot, phase_plot_caption
 from surefoot.report.violation.time_panels import draw_time_panels
 from surefoot.report.violation.witness_table import witness_rows
+from surefoot.verdict.artifact import SuspectedRun
 from surefoot.verdict.verdict import Trace
 from surefoot.visible import escape_html
 
@@ -50,6 +57,25 @@ def witness_section(
         told += f" The first {len(runs)} are drawn."
     table = f'<div class="table"><table><tr>{head}</tr>{"".join(rows)}</table></div>'
     return f'<section class="witnesses"><p>{told}</p>{table}{pictures}</section>'
+
+
+def suspicion_section(problem: Problem, found: SuspectedRun) -> str:
+    """A run that was integrated numerically, drawn like one that violates the property."""
+    run = DrawnRun("", found.times, found.states)
+    pictures, drawn = condition_section(problem, [run])
+    unit = time_unit(problem.environment)
+    others = [
+        line_chart(
+            name,
+            [Series(name, tuple((t, s[name]) for t, s in zip(found.times, found.states, strict=True)))],
+            facts=ChartFacts(unit),
+        )
+        for name in found.states[0]
+        if name not in drawn and len({s[name] for s in found.states}) > 1
+    ]
+    error = f"with coarser steps its states move by {found.error:.2g}"
+    told = f"Integrated numerically ({found.method}; {error}). This was seen; nothing is proved by it."
+    return "\n".join([f"<p>{escape_html(told)}</p>", pictures, *others])
 
 
 def watched_names(problem: Problem) -> frozenset[str]:
