@@ -40,8 +40,8 @@ def _render_shape(shape: Shape, titles: bool) -> str:
             return _render_polyline(points, style, title)
         case Polygon(points, fill, title):
             path = " ".join(f"{_format_coordinate(x)},{_format_coordinate(y)}" for x, y in points)
-            told = f"><title>{escape_html(title)}</title></polygon>" if title else "/>"
-            return f'<polygon points="{path}" fill="{fill}"{told}'
+            end = f"><title>{escape_html(title)}</title></polygon>" if title else "/>"
+            return f'<polygon points="{path}" fill="{fill}"{end}'
         case Group(classes, shapes):
             inside = "\n".join(_render_shape(part, titles) for part in shapes)
             return f'<g class="{classes}">\n{inside}\n</g>'
