@@ -203,7 +203,7 @@ def check(
     asked = _problem_from(problem, policy, property)
     if witnesses is None:
         return _answer(asked, engine, options, budget)
-    count = take_in_range(whole_number, 1)(witnesses)
+    count: Any = take_in_range(whole_number, 1)(witnesses)
     found = _answer(asked, engine, options, budget)
     return replace(found, data=with_witnesses(found.problem, found.data, count, budget))
 

@@ -71,6 +71,11 @@ def _watched_condition(problem: Problem) -> Term:
     return problem.property.bad if isinstance(problem.property, Never) else problem.property.good
 
 
+def _first_that_counts(problem: Problem) -> int:
+    """The period from whose beginning on a goal counts."""
+    return problem.property.after if isinstance(problem.property, Within) else 0
+
+
 def _without_flow(problem: Problem) -> Problem:
     """What decides and chooses; nothing moves."""
     return replace(problem, environment=replace(problem.environment, flow=None))
@@ -202,15 +207,15 @@ class _ContinuousBatches:
         good = np.zeros(count, dtype=np.bool_)
         chosen: list[dict[str, Column]] = []
         looking.made += count
-        within = isinstance(asked, Within)
-        if within and periods < asked.steps:  # type: ignore[union-attr]
+        within, after_periods = isinstance(asked, Within), _first_that_counts(self.problem)
+        if isinstance(asked, Within) and periods < asked.steps:
             return
         for period in range(periods + 1):
             looking.longest = max(looking.longest, period)
             holds = self.holds(state, count) & alive
             if not within and holds.any():
                 yield from self.confirm(starts, holds, chosen, period)
-            if within and period >= asked.after:  # type: ignore[union-attr]
+            if within and period >= after_periods:
                 good |= holds
             if period == periods:
                 break
@@ -223,13 +228,13 @@ class _ContinuousBatches:
                 self.pieces = self.choose_pieces(known, count)
             for after, lost in self.flow.advance(known, self.period, denser * self.pieces, count):
                 alive &= ~lost
-                if score is not None and (not within or period >= asked.after):  # type: ignore[union-attr]
+                if score is not None and (not within or period >= after_periods):
                     score.look({**state, **after}, made, alive)
                 holds = self.holds({**state, **after}, count) & alive
                 if not within and holds.any():
                     yield from self.confirm(starts, holds, chosen, period + 1)
                     alive &= ~holds
-                if within and period >= asked.after:  # type: ignore[union-attr]
+                if within and period >= after_periods:
                     good |= holds
             state = {**state, **after}
             yield None
@@ -280,15 +285,15 @@ class _ContinuousBatches:
         self, starts: StartSamples, row: int, chosen: list[dict[str, Column]], periods: int, pieces: int
     ) -> _SingleRun | None:
         """One run, state by state, up to its violation."""
-        asked = self.problem.property
-        within = isinstance(asked, Within)
+        within = isinstance(self.problem.property, Within)
         state = {n: np.asarray(c[row : row + 1]) for n, c in starts.columns.items()}
         times, states, controls = [0.0], [state], list[dict[str, float]]()
         nothing = RunNumbers(1, np.random.default_rng(0), plain=True)
         seen = bool(self.holds(state, 1)[0])
         if not within and seen:
             return _SingleRun(times, states, (), pieces)
-        good = within and seen and asked.after == 0  # type: ignore[union-attr]
+        counts = _first_that_counts(self.problem)
+        good = within and seen and counts == 0
         for period in range(periods):
             made = self.model.step(state, 1, numbers_of_rows(nothing, np.arange(1)))
             if made.transition[0] == ENDED or made.lost[0]:
@@ -307,7 +312,7 @@ class _ContinuousBatches:
                 if not within and seen:
                     return _SingleRun(times, states, tuple(controls), pieces)
                 at = period + piece / pieces
-                good = good or (within and seen and at >= asked.after)  # type: ignore[union-attr]
+                good = good or (within and seen and at >= counts)
         if within and not good:
             return _SingleRun(times, states, tuple(controls), pieces)
         return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import inf
+from math import inf, isfinite
 from typing import TypeAlias
 
 from surefoot.errors import SurefootError
@@ -317,5 +317,7 @@ def describe_decisive_parts(
 
 
 def constant_term(value: object) -> Term | None:
-    """A value of a state as a constant of a term; None for an array."""
-    return Const(value) if isinstance(value, bool | int | Fraction | float) else None
+    """A value of a state as a constant of a term; None for an array, and for what is no number."""
+    if isinstance(value, float):
+        return Const(Fraction(value)) if isfinite(value) else None
+    return Const(value) if isinstance(value, bool | int | Fraction) else None

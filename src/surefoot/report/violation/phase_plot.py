@@ -156,7 +156,8 @@ def _axis_range(
 
 def _start_range(problem: Problem, name: str, kinds: Mapping[str, ValueType]) -> tuple[float, ...]:
     """The ends of the start values of a variable, as far as its own conditions say."""
-    kind, found = kinds[name], ((-inf, inf),)
+    kind = kinds[name]
+    found: tuple[Interval, ...] = ((-inf, inf),)
     if isinstance(kind, Int | Real):
         found = (
             (-inf if kind.low is None else float(kind.low), inf if kind.high is None else float(kind.high)),

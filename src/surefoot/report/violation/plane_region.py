@@ -74,7 +74,7 @@ def plane_region(
 def _exact_areas(
     condition: Term, view: PlaneView, kinds: Mapping[str, ValueType], arithmetic: Arithmetic
 ) -> tuple[Area, ...]:
-    everything = (view.corners(),)
+    everything: tuple[Area, ...] = (view.corners(),)
 
     def literal(term: Term, sign: bool) -> tuple[Area, ...]:
         part = read_literal(term, sign, kinds)
@@ -83,12 +83,12 @@ def _exact_areas(
         if part.quantity.linear is None:
             raise Unsupported("not linear")
         form = part.quantity.linear
-        return tuple(a for i in part.intervals if len(a := _clip_between(view, view.corners(), form, i)) > 2)
+        return tuple(a for i in part.intervals if len(a := _clip_between(view, view.corners(), form, i)) > 1)
 
     def conjoin(parts: Sequence[tuple[Area, ...]]) -> tuple[Area, ...]:
         found = everything
         for part in parts:
-            found = tuple(a for one in found for other in part if len(a := _intersect_areas(one, other)) > 2)
+            found = tuple(a for one in found for other in part if len(a := _intersect_areas(one, other)) > 1)
             _check_number(found)
         return found
 
@@ -140,13 +140,15 @@ def clip_area(area: Area, a: float, b: float, least: float) -> Area:
 
 
 def _intersect_areas(one: Area, other: Area) -> Area:
-    """Both are convex, with their corners in the order of the clock or against it."""
+    """Both are convex, with their corners in the order of the clock or against it; two are a line."""
+    if len(other) < 3:
+        one, other = other, one
     turn = 1.0 if _signed_area(other) > 0 else -1.0
     for number, (x1, y1) in enumerate(other):
         x0, y0 = other[number - 1]
         a, b = -(y1 - y0) * turn, (x1 - x0) * turn
         one = clip_area(one, a, b, a * x0 + b * y0)
-        if len(one) < 3:
+        if len(one) < 2:
             return ()
     return one
 
