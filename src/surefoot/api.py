@@ -130,6 +130,7 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
         disturbances_to_json as disturbances_to_json, render_disturbances as render_disturbances,
     )
     from surefoot.report.drawing.png_file import render_pixels as render_pixels, render_png as render_png
+    from surefoot.report.drawing.shapes import Drawing as Drawing
     from surefoot.report.drawing.svg_file import render_svg as render_svg
     from surefoot.report.file_facts import (
         compare_runtime as compare_runtime, describe_model_file as describe_model_file,
@@ -203,6 +204,7 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
         render_synthesis as render_synthesis, result_from_synthesis as result_from_synthesis,
         synthesis_to_json as synthesis_to_json,
     )
+    from surefoot.report.violation.figure import draw_violation as draw_violation
     from surefoot.run import (
         NoEngine as NoEngine, build_engines_of as build_engines_of,
         portfolio_objections as portfolio_objections, require_applicable as require_applicable,
@@ -403,6 +405,7 @@ _TOOL_SECTIONS: tuple[dict[str, str], ...] = (  # beside these, for the command 
         ".formats.output_file": "compact_json write_file",
         ".formats.json_file": "read_invariant read_json read_stored_results",
         ".report.result_page": "render_result_page",
+        ".report.violation.figure": "draw_violation",
     },
     {  # Stored results and certificates, checked again
         ".search.stored_result": "judge_certificate_content judge_stored_result reload_source",
@@ -482,6 +485,7 @@ _TOOL_SECTIONS: tuple[dict[str, str], ...] = (  # beside these, for the command 
     },
     {  # Pictures and pages
         ".report.drawing.png_file": "render_pixels render_png",
+        ".report.drawing.shapes": "Drawing",
         ".report.drawing.svg_file": "render_svg",
         ".report.region.html": "region_page",
         ".report.region.region_figure": "draw_scenes",

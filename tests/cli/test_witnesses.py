@@ -55,6 +55,29 @@ def test_no_witnesses_unless_asked(tmp_path: Path, command: Command) -> None:
     assert "witnesses" not in json.loads(stored.read_text())
 
 
+def test_pictures_of_a_violation(tmp_path: Path, command: Command) -> None:
+    model, svg, png = (tmp_path / name for name in ("walk.toml", "walk.svg", "walk.png"))
+    model.write_text(WALK)
+    code, _, error = command("check", model, "--property", "near", "--svg", svg, "--png", png)
+    assert code == 1
+    assert "written: " in error
+    assert 'aria-label="violation of walk/near"' in svg.read_text()
+    assert png.read_bytes().startswith(b"\x89PNG")
+    code, _, error = command("check", model, "--svg", svg)
+    assert code == 2
+    assert "a picture is about one property" in error
+
+
+def test_what_cannot_be_drawn_is_told(tmp_path: Path, command: Command) -> None:
+    model, svg = tmp_path / "walk.toml", tmp_path / "walk.svg"
+    model.write_text(WALK)
+    asked = ("check", model, "--property", "far", "--engine", "falsify", "--runs", "10", "--svg", svg)
+    code, _, error = command(*asked)
+    assert code == 3
+    assert "there is no violation that could be drawn" in error
+    assert not svg.exists()
+
+
 def test_at_least_one(tmp_path: Path, command: Command) -> None:
     model = tmp_path / "walk.toml"
     model.write_text(WALK)

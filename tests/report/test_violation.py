@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from fractions import Fraction
 from math import inf
 from pathlib import Path
@@ -13,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.report.browser import browser
 
+from surefoot.errors import InvalidProblem
 from surefoot.formats.problem_file import read_problem_file
 from surefoot.problem.problem import Problem
 from surefoot.report.drawing.png_file import render_pixels
@@ -22,6 +24,7 @@ from surefoot.report.result_page import render_result_page
 from surefoot.report.result_text import render
 from surefoot.report.violation.condition_parts import describe_decisive_parts, split_condition
 from surefoot.report.violation.drawn_run import draw_traces
+from surefoot.report.violation.figure import draw_violation
 from surefoot.report.violation.html import watched_names
 from surefoot.report.violation.phase_plot import choose_axes, draw_phase_plot
 from surefoot.report.violation.plane_region import PlaneView, plane_region
@@ -30,7 +33,7 @@ from surefoot.search.find_witnesses import with_witnesses
 from surefoot.term.evaluate import evaluate_term
 from surefoot.term.parser import parse_term
 from surefoot.term.value_types import Arithmetic, Bool, Int, Real
-from surefoot.verdict.verdict import Result, Violated
+from surefoot.verdict.verdict import Reason, Result, Unknown, Violated
 from surefoot.work.budget import Budget
 
 KINDS = {"x": Real(), "y": Real(), "z": Real(), "n": Int(0, 20), "b": Bool()}
@@ -212,6 +215,22 @@ def test_a_long_run_is_drawn_to_its_end(tmp_path: Path) -> None:
     assert "<td>149</td>" in text
     assert "<td>150</td><td>150</td>" not in text
     assert "<td>390</td><td>390</td>" in text
+
+
+def test_pictures_for_a_paper(tmp_path: Path) -> None:
+    drawing = draw_violation(*witnesses(tmp_path))
+    text = render_svg(drawing)
+    assert text.count(">x<") == 2  # the title of the panel, and the axis of the plane
+    assert "witness-3" in text
+    pixels = render_pixels(drawing, zoom=1)
+    assert pixels.shape == (drawing.height, drawing.width, 3)
+    assert (pixels == [250, 219, 216]).all(axis=2).sum() > 1000  # what is bad
+
+
+def test_without_a_violation_there_is_no_picture(tmp_path: Path) -> None:
+    problem, result = mass(tmp_path, "inside")
+    with pytest.raises(InvalidProblem, match="no violation"):
+        draw_violation(problem, replace(result, verdict=Unknown(Reason.TIMEOUT, "")))
 
 
 def witnesses(folder: Path) -> tuple[Problem, Result]:

@@ -210,9 +210,12 @@ def _output_charts(problem: Problem, trace: Trace, drawn: Sequence[str]) -> list
     return [_run_chart(problem, title, series, trace)]
 
 
-def _run_chart(problem: Problem, title: str, series: Sequence[Series], trace: Trace) -> str:
+def _run_chart(
+    problem: Problem, title: str, series: Sequence[Series], trace: Trace, *, whole: bool = False
+) -> str:
     loop = None if trace.loop is None else float(trace.loop * time_factor(problem.environment))
-    return line_chart(title, series, loop=loop, facts=ChartFacts(time_unit(problem.environment)))
+    facts = ChartFacts(time_unit(problem.environment), whole=whole)
+    return line_chart(title, series, loop=loop, facts=facts)
 
 
 def _buffer_charts(table: RunTable, trace: Trace) -> list[str]:
@@ -236,7 +239,8 @@ def _variable_charts(problem: Problem, table: RunTable, trace: Trace, drawn: Seq
         values = [s[name] for s in trace.states]
         if all(not isinstance(v, tuple) for v in values) and len(set(values)) > 1:
             points = tuple((float(i * factor), float(v)) for i, v in enumerate(values))
-            charts.append(_run_chart(problem, name, [Series(name, points)], trace))
+            whole = all(isinstance(v, int) for v in values)
+            charts.append(_run_chart(problem, name, [Series(name, points)], trace, whole=whole))
     return charts
 
 

@@ -25,7 +25,7 @@ INK, GRID, PAST, LOOP = "#566573", "#e5e8e8", "#f2f4f4", "#c0392b"
 TITLE = "#1b2631"
 FILLS = {"bad": "#fadbd8", "goal": "#d5f0dd"}
 EDGES = {"bad": "#c0392b", "goal": "#1e8449"}
-MOST_MARKS = 80  # points of a line that have a mark each
+MOST_MARKS = 40  # points of a line that have a mark each
 NEAR = 1.5  # times the height of the lines: a limit that is farther away is not in the picture
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import hypot, inf, isfinite
+from math import ceil, floor, hypot, inf, isfinite
 from typing import Any
 
 from surefoot.problem.environment import Environment
@@ -165,6 +165,10 @@ def _start_range(problem: Problem, name: str, kinds: Mapping[str, ValueType]) ->
     for part in split_condition(problem.environment.initial, kinds):
         if part.quantity.name == name:
             found = intersect_intervals(found, part.intervals)
+    if isinstance(kind, Int):
+        found = tuple(
+            (ceil(low), floor(high)) if isfinite(high - low) else (low, high) for low, high in found
+        )
     return tuple(v for interval in found for v in interval if isfinite(v))
 
 
@@ -283,7 +287,7 @@ def _draw_run(
     if not path:
         return
     yield Polyline(tuple(path), colour, 1.6, title=run.label)
-    if len(path) <= 60 and _path_length(path) > 6 * len(path):
+    if len(path) <= 60 and _path_length(path) > 12 * len(path):
         for (t, x, y), (left, top) in zip(known, path, strict=True):
             yield Mark(left, top, colour, f"{axes[0]} = {x:.6g}, {axes[1]} = {y:.6g} at {t:g}", size=2)
     yield from _draw_arrows(path, colour)
