@@ -75,7 +75,7 @@ def bases(seed: int) -> Iterator[tuple[str, Problem, Certificate]]:
     for problem in (awkward(seed), random_graph(seed)):
         if problem.environment.controls:
             continue
-        verdict = verify(problem, budget=Budget(SECONDS)).verdict
+        verdict = verify(problem, ["bmc", "induction"], Budget(SECONDS)).verdict
         if not isinstance(verdict, Proved) or verdict.certificate.kind != "execution":
             continue
         content = to_format_1(verdict.certificate.content)

@@ -13,8 +13,8 @@ from typing import Any
 from surefoot.certify.evidence import CheckedEvidence, certify_verdict, leave_uncertified
 from surefoot.engines import ENGINES
 from surefoot.engines.engine_text import describe_engine
-from surefoot.engines.portfolio import PortfolioAnswer, look_first, take_turns
-from surefoot.engines.protocol import Engine, Turns
+from surefoot.engines.portfolio import PortfolioAnswer, look_first, look_last, take_turns
+from surefoot.engines.protocol import Engine, Resumable, Turns
 from surefoot.errors import SurefootError, Unsupported, WrongType, did_you_mean
 from surefoot.problem.environment import Environment
 from surefoot.problem.policy import Choose, NeuralPolicy, OraclePolicy
@@ -104,15 +104,21 @@ def verify(
     ending = end_at_goal(executed)
     vacuous, searching = _find_vacuity(executed), budget.elapsed_seconds()
     seen, begun = _look_before(ending, engine, budget) if vacuous is None else (None, {})
-    try:
-        engines = _select_engines(ending, engine, budget) if seen is None else seen.engines
-    except ObjectionTimeout as why:
-        return unanswered_result(
-            problem, Unknown(Reason.TIMEOUT, str(why)), budget, inputs or {}, source or {}
-        )
     search = replace(
         budget, seconds=budget.seconds - min(MOST_EVIDENCE_SECONDS, EVIDENCE_SHARE * budget.seconds)
     )
+    try:
+        engines = _select_engines(ending, engine, budget) if seen is None else seen.engines
+    except NoEngine as objections:
+        seen, told = look_last(_list_engines(engine), ending, search, begun)
+        if seen is None:
+            said = f"{objections}; {told}" if told else str(objections)
+            if not isinstance(objections, ObjectionTimeout):
+                raise NoEngine(said) from None
+            return unanswered_result(
+                problem, Unknown(Reason.TIMEOUT, said), budget, inputs or {}, source or {}
+            )
+        engines = seen.engines
     try:
         if vacuous is not None:
             answered = PortfolioAnswer(vacuous, engines)
@@ -120,7 +126,7 @@ def verify(
             answered = take_turns(engines, ending, search, begun) if seen is None else seen
     except Unsupported as why:  # found out at work
         if (
-            engine is not None and len({e.name for e in _engine_list(engine)}) == 1
+            engine is not None and len({e.name for e in _list_engines(engine)}) == 1
         ):  # it was asked for by name
             raise
         answered = PortfolioAnswer(Unknown(Reason.INCOMPLETE, str(why)), engines)
@@ -164,7 +170,7 @@ def _look_before(
     """A short look for violations where several engines may be asked."""
     if given is not None and not isinstance(given, Sequence):
         return None, {}
-    return look_first(build_portfolio() if given is None else _engine_list(given), problem, budget)
+    return look_first(_list_engines(given), problem, budget)
 
 
 def verify_without_objection(
@@ -185,7 +191,9 @@ def verify_without_objection(
         return unanswered_result(problem, Unknown(Reason.INCOMPLETE, str(objections)), budget, inputs, source)
 
 
-def _engine_list(engines: Engine | Sequence[Engine]) -> Sequence[Engine]:
+def _list_engines(engines: Engine | Sequence[Engine] | None) -> Sequence[Engine]:
+    if engines is None:
+        return build_portfolio()
     return engines if isinstance(engines, Sequence) else (engines,)
 
 
@@ -388,8 +396,14 @@ def _has_many_cases(problem: Problem) -> bool:
 def _select_engines(
     problem: Problem, given: Engine | Sequence[Engine] | None, budget: Budget
 ) -> tuple[Engine, ...]:
+    """Those that can take it; one that only looks for violations does not make a problem answerable."""
     if given is None or isinstance(given, Sequence):
-        return applicable_engines(problem, build_portfolio() if given is None else given, budget=budget)
+        engines = _list_engines(given)
+        others = [e for e in engines if not isinstance(e, Resumable)]
+        if not others:
+            return applicable_engines(problem, engines, budget=budget)
+        looking = [e for e in engines if e not in others and engine_objection(e, problem) is None]
+        return (*looking, *applicable_engines(problem, others, budget=budget))
     if (why := _objection_in_time(given, problem, 1.0, budget)) is not None:
         if why.reason is Reason.TIMEOUT:
             raise ObjectionTimeout(f"{given.name}: {why}")

@@ -30,7 +30,7 @@ def interrupted(
 
 
 def test_a_heat_map_is_marked_and_no_threshold_judged(tmp_path: Path) -> None:
-    found = interrupted("heatmap, statistical", tmp_path, said="interrupted after 0 of 1 maps")
+    found = interrupted("heatmap, statistical", tmp_path, said="is drawn from a part of the work")
     mark = "interrupted after 0 of 1 maps"
     assert mark in found.out
     notes = json.loads((tmp_path / "out.json").read_text())["notes"]

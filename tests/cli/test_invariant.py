@@ -382,3 +382,13 @@ def test_the_timeout_keeps_the_interval_that_is_known(counter: Path, command: Co
     code, out, _ = command("invariant", counter, *moving, "--timeout", "0.000001", "--quiet")
     assert code == 3
     assert out.startswith("unknown (timeout)")
+
+
+def test_an_invariant_proved_by_visiting_all_states_is_no_aid_of_a_certificate(
+    counter: Path, command: Command
+) -> None:
+    result = counter.with_name("invariant.json")
+    command("invariant", counter, "--inductive", "n<=", "0", "9", "--precision", "1", "--json", result)
+    _, out, _ = command("check", counter, "--assume-invariant", result, "--engine", "explicit", "--quiet")
+    assert out.startswith("holds (with an invariant that was proved first: n <= 4; ")
+    assert "not certified: the assumed invariant has no certificate about runs" in out

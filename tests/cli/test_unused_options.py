@@ -260,7 +260,7 @@ def test_other_commands(
 
 SEEN = {  # every option of every command: here, above, or without any circumstance in which it does nothing
     "check": "--policy --property --observe --normalize --trust-python --engine --ray --tier --memory "
-    "--configuration --timeout --seed --quiet --assume-invariant --normalise",
+    "--configuration --timeout --seed --quiet --assume-invariant --normalise --runs --steps",
     "invariant": "--tighten --inductive --precision",
     "starts": "--parts",
     "optimum": "--optimise",

@@ -120,6 +120,9 @@ class Looker(Telling):
     def begin(self, problem: Problem, seed: int) -> Looker:
         return self
 
+    def look_first(self, problem: Problem, budget: Budget) -> Verdict:
+        return self.check(problem, budget)
+
 
 def test_who_is_quick_is_asked_first() -> None:
     first, looker, quick = Telling("first", (LATE,)), Looker("looker", (LATE,)), Quick("quick", (SHOWN,))

@@ -25,8 +25,9 @@ is at work soon after its end is interrupted, and what was found out before is t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import dropwhile
 from math import isfinite
 from typing import TypeAlias
 
@@ -47,6 +48,7 @@ LAST_LOOK_SHARE = 0.1  # of the time, at least
 OTHERS = 0.75  # of the time, before an engine of last resort begins
 
 Partial: TypeAlias = Unknown | Holds
+Check: TypeAlias = Callable[[Problem, Budget], Verdict]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +71,30 @@ def look_first(
         return None, begun
     for engine in engines:
         if isinstance(engine, Resumable) and engine.objection(problem) is None:
-            begun[engine.name] = engine.begin(problem, budget.seed)
-            seconds = min(LOOKING * FIRST_TURN, FIRST_LOOK * budget.remaining())
-            verdict = _take_turn(
-                begun[engine.name], problem, Budget(seconds, budget.seed, budget.progress), budget
-            )
+            turns = begun[engine.name] = engine.begin(problem, budget.seed)
+            seconds = min(FIRST_TURN, FIRST_LOOK * budget.remaining())
+            share = Budget(seconds, budget.seed, budget.progress)
+            verdict = _take_turn(turns.look_first, problem, share, budget)
             if isinstance(verdict, Violated) or is_interrupted(verdict) or _is_suspicion(verdict):
                 return PortfolioAnswer(verdict, (engine,)), begun
     return None, begun
+
+
+def look_last(
+    engines: Sequence[Engine], problem: Problem, budget: Budget, begun: Mapping[str, Turns]
+) -> tuple[PortfolioAnswer | None, str]:
+    """What a longer look finds where nobody else can take the problem, or what was looked at in vain."""
+    told: list[str] = []
+    for engine in engines:
+        turns = begun.get(engine.name)
+        if turns is None:
+            continue
+        share = Budget(_last_look(budget), budget.seed, budget.progress)
+        verdict = _take_turn(turns.check, problem, share, budget)
+        if isinstance(verdict, Violated) or is_interrupted(verdict) or _is_suspicion(verdict):
+            return PortfolioAnswer(verdict, (engine,)), ""
+        told += [f"{engine.name}: {verdict.detail}"] if isinstance(verdict, Unknown) else []
+    return None, "; ".join(told)
 
 
 def take_turns(
@@ -98,7 +116,7 @@ def take_turns(
     found = first.verdict
     if not (_is_cut_short(found) or isinstance(found, Unknown)) or is_interrupted(found) or budget.is_spent():
         return first
-    second = _take_turn(last[0], problem, budget, budget)
+    second = _take_turn(last[0].check, problem, budget, budget)
     if not isinstance(second, Unknown):
         return PortfolioAnswer(second, (last[0],))
     if not isinstance(found, Unknown):
@@ -112,7 +130,7 @@ def _in_turns(
 ) -> PortfolioAnswer:
     if len(engines) == 1:
         asked = begun.get(engines[0].name, engines[0])
-        return PortfolioAnswer(_check_guarded(asked, problem, budget, budget), tuple(engines))
+        return PortfolioAnswer(_check_guarded(asked.check, problem, budget, budget), tuple(engines))
     heard: dict[int, Partial] = {}
     looking = {
         n: begun.get(e.name) or e.begin(problem, budget.seed)
@@ -125,7 +143,10 @@ def _in_turns(
     turn, known = FIRST_TURN, Unknown(Reason.TIMEOUT, "")
     cut: PortfolioAnswer | None = None
     while waiting and not budget.is_spent():
-        for number in _order_of_round(waiting, looking, quick if turn == FIRST_TURN else ()):
+        order = _order_of_round(waiting, looking, quick if turn == FIRST_TURN else ())
+        if turn == FIRST_TURN and begun:  # who looks has just done so
+            order = tuple(dropwhile(looking.__contains__, order)) or order
+        for number in order:
             if number not in waiting or budget.is_spent():
                 continue
             alone = len(waiting) == 1
@@ -135,7 +156,7 @@ def _in_turns(
                 seconds = budget.remaining() if alone else _turn_seconds(turn, share[number], budget)
             share_of_time = Budget(seconds, budget.seed, budget.progress)
             asked = looking.get(number, engines[number])
-            verdict = _take_turn(asked, problem, share_of_time, budget)
+            verdict = _take_turn(asked.check, problem, share_of_time, budget)
             if _is_cut_short(verdict):
                 cut = PortfolioAnswer(verdict, (engines[number],))
                 continue
@@ -196,21 +217,21 @@ def _turn_seconds(turn: float, share: int, budget: Budget) -> float:
     return min(max(turn, min(turn * share, 0.5 * budget.remaining())), budget.remaining())
 
 
-def _take_turn(engine: Engine | Turns, problem: Problem, budget: Budget, whole: Budget) -> Verdict:
+def _take_turn(check: Check, problem: Problem, budget: Budget, whole: Budget) -> Verdict:
     try:
-        return _check_guarded(engine, problem, budget, whole)
+        return _check_guarded(check, problem, budget, whole)
     except (Unsupported, SolverFailure) as why:  # only while at work; another engine may still answer
         return Unknown(Reason.INCOMPLETE, str(why))
 
 
-def _check_guarded(engine: Engine | Turns, problem: Problem, budget: Budget, whole: Budget) -> Verdict:
+def _check_guarded(check: Check, problem: Problem, budget: Budget, whole: Budget) -> Verdict:
     """An engine that runs out of memory, or is interrupted by the user or the clock, has not answered."""
 
     def late() -> Verdict:
         return Unknown(Reason.TIMEOUT, "the time ended before it had found anything")
 
     try:
-        return call_in_time(whole, lambda: engine.check(problem, budget), late)
+        return call_in_time(whole, lambda: check(problem, budget), late)
     except MemoryError:
         return Unknown(Reason.MEMORY, "not enough memory")
     except KeyboardInterrupt:

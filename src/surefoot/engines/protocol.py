@@ -22,6 +22,10 @@ class Engine(Protocol):
 class Turns(Protocol):
     """An engine at work on one problem, which goes on where it stopped."""
 
+    def look_first(self, problem: Problem, budget: Budget) -> Verdict:
+        """A short look: the same amount of work whatever the clock says, if there is time for it."""
+        ...
+
     def check(self, problem: Problem, budget: Budget) -> Verdict: ...
 
 

@@ -30,7 +30,7 @@ from surefoot.reductions.abstraction_request import describe_inputs
 from surefoot.reductions.bound_template import BoundTemplate, parse_bound_template
 from surefoot.reductions.discretise import discretise
 from surefoot.reductions.proof_obligations import assume_invariant, invariance_problem
-from surefoot.run import arithmetic_of, in_reals_only, unanswered_result, verify
+from surefoot.run import arithmetic_of, build_portfolio, in_reals_only, unanswered_result, verify
 from surefoot.term.interval import Span
 from surefoot.term.printer import show_term
 from surefoot.term.reserved_names import network_output_name
@@ -206,7 +206,7 @@ def find_invariant(problem: Problem, moving: tuple[MovingBound, ...], asking: Se
 
 def verify_assuming(problem: Problem, invariant: Term, asking: SearchSettings) -> Result:
     """Decide a problem with the help of an invariant, which is proved first."""
-    text = show_term(invariant)
+    text, asking = show_term(invariant), _for_runs(asking)
     asking.budget.progress(f"proving the assumed invariant {text}")
     first = asking.decide(invariance_problem(problem, invariant), asking.rest(0.5))
     match property_answer(first.verdict, first.certified):
@@ -229,14 +229,23 @@ def verify_assuming(problem: Problem, invariant: Term, asking: SearchSettings) -
         case Holds() as holds:
             carried = _carry_over(holds, f"with an invariant that was proved first: {text}")
             found = CheckedEvidence(
-                carried, False, ("not certified: the assumed invariant has no certificate",)
+                carried, False, ("not certified: the assumed invariant has no certificate about runs",)
             )
-            if isinstance(first.verdict, Proved):
+            if isinstance(first.verdict, Proved) and first.verdict.certificate.kind == "execution":
                 aid = ProofAid(invariant=first.verdict.certificate)
                 found = asking.certify_with_aid(problem, carried, aid)
             return asking.result(problem, found.verdict, found.certified, result.engine, note, *found.notes)
         case other:
             return asking.result(problem, other, False, result.engine, note)
+
+
+def _for_runs(asking: SearchSettings) -> SearchSettings:
+    """Of several engines those that prove of runs, and know what to do with an invariant."""
+    if asking.engine is not None and not isinstance(asking.engine, Sequence):
+        return asking
+    engines = build_portfolio() if asking.engine is None else asking.engine
+    proving = [e for e in engines if e.name in ("bmc", "induction")]
+    return replace(asking, engine=proving or engines)
 
 
 def _proof_text(result: Result) -> str:

@@ -26,6 +26,7 @@ from surefoot.problem.property import Eventually, Never, NeverBefore, Property, 
 from surefoot.problem.window import window
 from surefoot.reductions.absorbing_goal import end_at_goal
 from surefoot.reductions.discretise import discretise
+from surefoot.run import NoEngine, verify
 from surefoot.term.reserved_names import DEADLOCKED, STALLED, chosen_name, location_name, network_output_name
 from surefoot.term.term import TRUE, Apply, Const, Op, Term, Var, conjunction_of, equal
 from surefoot.term.value_types import Arithmetic, Bool, Int, Real
@@ -290,3 +291,24 @@ def test_an_interruption_gives_what_there_is(monkeypatch: pytest.MonkeyPatch) ->
     assert isinstance(found, Unknown)
     assert found.reason is Reason.INTERRUPTED
     assert "none of" in found.detail
+
+
+def test_a_problem_without_edges_has_runs_of_one_state() -> None:
+
+    alone = Environment(
+        "alone", (Variable("x", Real(Fraction(0), Fraction(3))),), x <= 2, (Component("c", ()),)
+    )
+    found = Falsify().check(Problem("alone", alone, None, Never(x > 1)), Budget(5))
+    assert isinstance(found, Violated)
+    assert isinstance(Falsify(runs=9).check(Problem("alone", alone, None, Never(x > 2)), Budget(5)), Unknown)
+
+
+def test_where_nobody_can_prove_it_a_violation_is_still_found() -> None:
+
+    grow = Edge("here", "go", outcomes=(Outcome(1, (Update(x, x * x + x / 100),)),))
+    system = Environment("squares", (Variable("x", Real()),), (x >= 0) & (x <= 2), (Component("c", (grow,)),))
+    assert isinstance(
+        verify(Problem("up", system, None, Never(x > 10**6)), budget=Budget(10)).verdict, Violated
+    )
+    with pytest.raises(NoEngine, match=r"no engine can take this problem .*; falsify: none of "):
+        verify(Problem("up", system, None, Never(x < 0)), budget=Budget(4))

@@ -8,7 +8,7 @@ Disturbances are held from one time to the next, which is one of the ways in whi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import count as count_from
 
 import numpy as np
@@ -33,6 +33,7 @@ from surefoot.verdict.verdict import Reason, Unknown, Verdict
 from surefoot.work.budget import Budget
 
 POPULATION, GENERATIONS, PATIENCE = 128, 12, 4  # of a search
+FIRST_LOOK = 2  # batches
 DENSER = (1, 4, 2)  # times as many pieces are looked at, batch by batch, as the error asks for
 LANES, PERIODS = (64, 2048), (32, 1024)  # of the first and of the last batch
 FIRST_PIECES, MOST_PIECES = 4, 128  # of a period
@@ -91,11 +92,18 @@ class ContinuousLooking:
     runs: int | None = None
     made: int = 0
     longest: int = 0
+    rounds: int = 0  # batches of random runs that are over
     _events: Iterator[SuspectedRun | None] | None = None
-    _budget: Budget = field(default_factory=Budget)
+
+    def look_first(self, problem: Problem, budget: Budget) -> Verdict:
+        """What the first batches show."""
+        return self._look(budget, FIRST_LOOK)
 
     def check(self, problem: Problem, budget: Budget) -> Verdict:
         """Unknown in any case: what was seen is told in it."""
+        return self._look(budget, None)
+
+    def _look(self, budget: Budget, rounds: int | None) -> Verdict:
         if self._events is None:
             before = budget.elapsed_seconds()
             self._events = _ContinuousBatches(self).look()
@@ -105,7 +113,7 @@ class ContinuousLooking:
             for found in self._events:
                 if found is not None:
                     return Unknown(Reason.INCOMPLETE, describe_suspicion(found), artifact=found)
-                if budget.is_spent():
+                if budget.is_spent() or (rounds is not None and self.rounds >= rounds):
                     return Unknown(Reason.TIMEOUT, self.describe())
         except KeyboardInterrupt:
             return Unknown(Reason.INTERRUPTED, self.describe())
@@ -153,6 +161,7 @@ class _ContinuousBatches:
             numbers = RunNumbers(len(starts), rng, plain=number % 3 == 0)
             denser = DENSER[number % len(DENSER)]
             yield from self.batch(starts, numbers, self.limit(periods), denser)
+            looking.rounds += 1
             if not self.remaining(1):
                 return
             if number % 3 == 2:

@@ -37,6 +37,7 @@ MOST_CELLS = 2**20  # runs times steps of a batch: they are remembered
 SEARCH_STEPS = (32, 128, 512)
 POPULATION, GENERATIONS, PATIENCE = 200, 24, 6
 MOST_DOUBTS = 16  # suspicions of a batch that are made again in vain
+FIRST_LOOK = 2  # batches
 RETURNS = (8, 4)  # after so many steps runs that return are looked for, then after so many times more
 
 
@@ -52,12 +53,20 @@ class Looking:
     made: int = 0
     longest: int = 0
     taken: int = 0
+    rounds: int = 0  # batches of random runs that are over
     _batches: int = 0
     _events: Iterator[Trace | None] | None = None
     _budget: Budget = field(default_factory=Budget)
 
+    def look_first(self, problem: Problem, budget: Budget) -> Verdict:
+        """A run that violates the property, if the first batches have one."""
+        return self._look(budget, FIRST_LOOK)
+
     def check(self, problem: Problem, budget: Budget) -> Verdict:
         """A run that violates the property, if one is found in time."""
+        return self._look(budget, None)
+
+    def _look(self, budget: Budget, rounds: int | None) -> Verdict:
         if self._events is None:
             budget = self._prepare(budget)
         self._budget = budget
@@ -67,7 +76,7 @@ class Looking:
             for found in self._events:
                 if found is not None:
                     return Violated(found)
-                if budget.is_spent():
+                if budget.is_spent() or (rounds is not None and self.rounds >= rounds):
                     return Unknown(Reason.TIMEOUT, self.describe())
                 if (now := budget.elapsed_seconds()) > told + 0.5:
                     told = now
@@ -129,6 +138,7 @@ class _Batches:
         for number in count_from():
             lanes, steps = next(long if number % 2 else wide)
             alone = yield from self.random_batch(lanes, self.limit(steps), number)
+            self.looking.rounds += 1
             if alone:
                 yield from self.only_run()
                 return

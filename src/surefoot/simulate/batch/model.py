@@ -110,7 +110,8 @@ class BatchModel:
                 lost |= here & holds.lost[place]
                 here = here & holds.columns[place]
             ready[number] = here
-        return np.array([ready[parts].all(axis=0) for parts in self._parts]).reshape(-1, count)
+        joint = [ready[parts].all(axis=0) for parts in self._parts]
+        return np.array(joint, dtype=np.bool_).reshape(-1, count)
 
     def decide(
         self, state: Names, count: int, lost: Truths, uniform: Uniform, *, by_probability: bool = True
@@ -335,6 +336,8 @@ def _pick_permitted(permitted: Truths, uniform: Uniform, rows: Rows) -> Rows:
     """The number of one permitted transition of each row, each equally likely; ENDED where there is none."""
     if len(permitted) == 1:
         return np.where(permitted[0], 0, ENDED)
+    if not len(permitted):
+        return np.full(len(rows), ENDED)
     counts = permitted.sum(axis=0)
     several = counts > 1
     found = np.where(counts > 0, permitted.argmax(axis=0), ENDED)
