@@ -36,7 +36,7 @@ POPULATION, GENERATIONS, PATIENCE = 128, 12, 4  # of a search
 FIRST_LOOK = 2  # batches
 DENSER = (1, 4, 2)  # times as many pieces are looked at, batch by batch, as the error asks for
 LANES, PERIODS = (64, 2048), (32, 1024)  # of the first and of the last batch
-FIRST_PIECES, MOST_PIECES = 4, 128  # of a period
+FIRST_PIECES, MOST_PIECES = 2, 128  # of a period
 WANTED_ERROR = 1e-9  # of a piece, relative to 1 and the value
 FINER = 4  # times as many pieces, to look again
 MOST_POINTS = 2000  # of a run that is told
@@ -223,7 +223,7 @@ class _ContinuousBatches:
             looking.longest = max(looking.longest, period)
             holds = self.holds(state, count) & alive
             if not within and holds.any():
-                yield from self.confirm(starts, holds, chosen, period)
+                yield from self.confirm(starts, holds, chosen, period, denser)
             if within and period >= after_periods:
                 good |= holds
             if period == periods:
@@ -241,7 +241,7 @@ class _ContinuousBatches:
                     score.look({**state, **after}, made, alive)
                 holds = self.holds({**state, **after}, count) & alive
                 if not within and holds.any():
-                    yield from self.confirm(starts, holds, chosen, period + 1)
+                    yield from self.confirm(starts, holds, chosen, period + 1, denser)
                     alive &= ~holds
                 if within and period >= after_periods:
                     good |= holds
@@ -250,7 +250,7 @@ class _ContinuousBatches:
             if not alive.any():
                 return
         if within:
-            yield from self.confirm(starts, alive & ~good, chosen, periods)
+            yield from self.confirm(starts, alive & ~good, chosen, periods, denser)
 
     def holds(self, state: dict[str, Column], count: int) -> Truths:
         found = self.watched(state, count)
@@ -268,12 +268,18 @@ class _ContinuousBatches:
         return pieces
 
     def confirm(
-        self, starts: StartSamples, rows: Truths, chosen: list[dict[str, Column]], periods: int
+        self,
+        starts: StartSamples,
+        rows: Truths,
+        chosen: list[dict[str, Column]],
+        periods: int,
+        denser: int,
     ) -> Iterator[SuspectedRun]:
         """The first of these runs again with finer steps; it is told if it violates the property then too."""
+        pieces = denser * (self.pieces or FIRST_PIECES)
         for row in np.flatnonzero(rows)[:2]:
-            coarse = self.single_run(starts, int(row), chosen, periods, self.pieces or FIRST_PIECES)
-            fine = self.single_run(starts, int(row), chosen, periods, FINER * (self.pieces or FIRST_PIECES))
+            coarse = self.single_run(starts, int(row), chosen, periods, pieces)
+            fine = self.single_run(starts, int(row), chosen, periods, FINER * pieces)
             if fine is None or coarse is None:
                 continue
             open_starts = tuple(n for n, c in starts.columns.items() if len(np.unique(c)) > 1)
