@@ -132,6 +132,7 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
         disturbances_to_json as disturbances_to_json, render_disturbances as render_disturbances,
     )
     from surefoot.report.drawing.png_file import render_pixels as render_pixels, render_png as render_png
+    from surefoot.report.drawing.shapes import Drawing as Drawing
     from surefoot.report.drawing.svg_file import render_svg as render_svg
     from surefoot.report.fault_figure import draw_faults as draw_faults
     from surefoot.report.fault_page import render_fault_page as render_fault_page
@@ -210,6 +211,7 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
         render_synthesis as render_synthesis, result_from_synthesis as result_from_synthesis,
         synthesis_to_json as synthesis_to_json,
     )
+    from surefoot.report.violation.figure import draw_violation as draw_violation
     from surefoot.run import (
         NoEngine as NoEngine, build_engines_of as build_engines_of,
         portfolio_objections as portfolio_objections, require_applicable as require_applicable,
@@ -221,6 +223,7 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
         verify_abstracted as verify_abstracted, verify_assuming as verify_assuming,
     )
     from surefoot.search.fault_search import FaultSearch as FaultSearch, search_faults as search_faults
+    from surefoot.search.find_witnesses import with_witnesses as with_witnesses
     from surefoot.search.finite_shield import (
         FiniteSynthesis as FiniteSynthesis, is_moved_by_actions as is_moved_by_actions,
         make_finite_shield as make_finite_shield, reachability_goals as reachability_goals,
@@ -411,6 +414,7 @@ _TOOL_SECTIONS: tuple[dict[str, str], ...] = (  # beside these, for the command 
         ".formats.output_file": "compact_json write_file",
         ".formats.json_file": "read_invariant read_json read_stored_results",
         ".report.result_page": "render_result_page",
+        ".report.violation.figure": "draw_violation",
     },
     {  # Stored results and certificates, checked again
         ".search.stored_result": "judge_certificate_content judge_stored_result reload_source",
@@ -429,6 +433,7 @@ _TOOL_SECTIONS: tuple[dict[str, str], ...] = (  # beside these, for the command 
             "SearchSettings find_invariant find_tipping_point parse_moving_bounds verify_abstracted "
             "verify_assuming"
         ),
+        ".search.find_witnesses": "with_witnesses",
         ".search.safe_starts": "STARTS_INTERRUPTED find_safe_starts",
         ".search.vnnlib_question": "competition_verdict verify_vnnlib",
         ".reductions.abstraction_request": "parse_abstraction_request",
@@ -496,6 +501,7 @@ _TOOL_SECTIONS: tuple[dict[str, str], ...] = (  # beside these, for the command 
     },
     {  # Pictures and pages
         ".report.drawing.png_file": "render_pixels render_png",
+        ".report.drawing.shapes": "Drawing",
         ".report.drawing.svg_file": "render_svg",
         ".report.region.html": "region_page",
         ".report.region.region_figure": "draw_scenes",

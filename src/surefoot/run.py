@@ -168,9 +168,7 @@ def _look_before(
     problem: Problem, given: Engine | Sequence[Engine] | None, budget: Budget
 ) -> tuple[PortfolioAnswer | None, dict[str, Turns]]:
     """A short look for violations where several engines may be asked."""
-    flow = problem.environment.flow
-    alone = given is not None and not isinstance(given, Sequence)
-    if alone or (flow is not None and flow.continuous):
+    if given is not None and not isinstance(given, Sequence):
         return None, {}
     return look_first(_list_engines(given), problem, budget)
 
@@ -378,9 +376,9 @@ def applicable_engines(
 
 
 def engine_objection(engine: Engine, problem: Problem) -> str | None:
-    """Why an engine cannot take a problem; one of them knows time between steps."""
+    """Why an engine cannot take a problem; two of them know time between steps."""
     flow = problem.environment.flow
-    if flow is not None and flow.continuous and engine.name != "barrier":
+    if flow is not None and flow.continuous and engine.name not in ("barrier", "falsify"):
         return "it looks at steps, and the problem is about continuous time"
     return engine.objection(problem)
 

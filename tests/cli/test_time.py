@@ -127,3 +127,19 @@ def test_a_certificate_that_takes_too_long_is_not_certified(
     code, out, _ = command("certify", two, "--timeout", "1")
     assert code == 1  # the first one is refuted, whatever becomes of the second
     assert out.startswith("rejected: ")
+
+
+def test_what_was_seen_is_told_and_is_no_answer(command: Command, spring: Path, tmp_path: Path) -> None:
+    stored, page = tmp_path / "seen.json", tmp_path / "seen.html"
+    asked = ("check", spring, "--property", "never x > 0.6", "--timeout", "20", "--quiet")
+    code, out, _ = command(*asked, "--json", stored, "--report", page)
+    assert code == 3
+    assert out.startswith("unknown (incomplete method): never x > 0.6")
+    assert "; that is not proved" in out
+    data = json.loads(stored.read_text())
+    assert data["verdict"]["kind"] == "unknown"
+    assert data["verdict"]["suspicion"]["states"][-1]["x"] > 0.6
+    assert "nothing is proved by it" in page.read_text()
+    code, out, _ = command("certify", stored)
+    assert code == 3
+    assert "carries no evidence" in out

@@ -34,6 +34,7 @@ from typing import TypeAlias
 from surefoot.engines.protocol import Engine, Resumable, Turns
 from surefoot.errors import SolverFailure, Unsupported
 from surefoot.problem.problem import Problem
+from surefoot.verdict.artifact import SuspectedRun
 from surefoot.verdict.verdict import Exact, Holds, Reason, Unknown, Verdict, Violated, is_interrupted
 from surefoot.work.budget import Budget
 from surefoot.work.deadline import call_in_time
@@ -74,7 +75,7 @@ def look_first(
             seconds = min(FIRST_TURN, FIRST_LOOK * budget.remaining())
             share = Budget(seconds, budget.seed, budget.progress)
             verdict = _take_turn(turns.look_first, problem, share, budget)
-            if isinstance(verdict, Violated) or is_interrupted(verdict):
+            if isinstance(verdict, Violated) or is_interrupted(verdict) or _is_suspicion(verdict):
                 return PortfolioAnswer(verdict, (engine,)), begun
     return None, begun
 
@@ -90,7 +91,7 @@ def look_last(
             continue
         share = Budget(_last_look(budget), budget.seed, budget.progress)
         verdict = _take_turn(turns.check, problem, share, budget)
-        if isinstance(verdict, Violated) or is_interrupted(verdict):
+        if isinstance(verdict, Violated) or is_interrupted(verdict) or _is_suspicion(verdict):
             return PortfolioAnswer(verdict, (engine,)), ""
         told += [f"{engine.name}: {verdict.detail}"] if isinstance(verdict, Unknown) else []
     return None, "; ".join(told)
@@ -161,6 +162,8 @@ def _in_turns(
                 continue
             if not isinstance(verdict, Partial) or (isinstance(verdict, Holds) and verdict.as_asked):
                 return PortfolioAnswer(verdict, (engines[number],))
+            if _is_suspicion(verdict):  # a proof of the opposite would not come
+                return PortfolioAnswer(verdict, (engines[number],))
             heard[number] = verdict
             known = _better_known(known, verdict)
             if isinstance(verdict, Unknown) and verdict.reason is Reason.INTERRUPTED:
@@ -187,6 +190,11 @@ def _last_look(budget: Budget) -> float:
     """As long as everything before it."""
     share = LAST_LOOK_SHARE * budget.seconds if isfinite(budget.seconds) else 0.0
     return min(max(LAST_LOOK, budget.elapsed_seconds(), share), budget.remaining())
+
+
+def _is_suspicion(verdict: Verdict) -> bool:
+    """No answer, but a run was seen that violates the property as far as numbers tell."""
+    return isinstance(verdict, Unknown) and isinstance(verdict.artifact, SuspectedRun)
 
 
 def _is_cut_short(verdict: Verdict) -> bool:

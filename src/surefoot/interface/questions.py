@@ -28,6 +28,7 @@ from surefoot.problem.property import Expected, Probability, Property, take_prop
 from surefoot.problem.property_parser import parse_property
 from surefoot.problem.validate import environment_labels
 from surefoot.run import verify_without_objection
+from surefoot.search.find_witnesses import with_witnesses
 from surefoot.term.arguments import describe_value, take_in_range, take_named_tuple, take_tuple, whole_number
 from surefoot.term.printer import show_term
 from surefoot.term.term import Term
@@ -176,6 +177,7 @@ def check(
     engine: EngineChoice = None,
     timeout: float | None = DEFAULT_SECONDS,
     seed: int = 0,
+    witnesses: int | None = None,
     **options: Any,
 ) -> CheckResult:
     """Decide a property. The problem is one from `load`, the path of its file, or an environment with the
@@ -185,6 +187,7 @@ def check(
     `engine`: "bmc", "induction", "recurrence", "explicit", "predicates", "barrier", "statistical", an object
     such as `Bmc(depth=8)`, or a list of them that work in turns; by default all that can. `options` are
     fields of the engine that is named: `depth=8`. `timeout` is in seconds, for everything; None: no limit.
+    `witnesses`: how many runs are to show a violation; they are the `witnesses` of the result.
 
     >>> from surefoot import Environment, Policy, integer, never
     >>> x = integer("x", 0, 9)
@@ -199,7 +202,11 @@ def check(
     budget = _make_budget(timeout, seed)
     policy, property = _sort_second_argument(policy, property)
     asked = _problem_from(problem, policy, property)
-    return _answer(asked, engine, options, budget)
+    if witnesses is None:
+        return _answer(asked, engine, options, budget)
+    count: Any = take_in_range(whole_number, 1)(witnesses)
+    found = _answer(asked, engine, options, budget)
+    return replace(found, data=with_witnesses(found.problem, found.data, count, budget))
 
 
 @tell_arguments

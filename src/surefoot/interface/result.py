@@ -17,8 +17,11 @@ from surefoot.interface.argument_names import tell_arguments
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import Move, State
 from surefoot.reductions.discretise import discretise
+from surefoot.report.drawing.png_file import render_png
+from surefoot.report.drawing.svg_file import render_svg
 from surefoot.report.result_page import render_result_page
 from surefoot.report.result_text import render, verdict_headline
+from surefoot.report.violation.figure import draw_violation
 from surefoot.term.arguments import describe_value
 from surefoot.term.value_types import Array, Real, ValueType
 from surefoot.verdict.threshold import ThresholdAnswer, answer_threshold
@@ -197,6 +200,14 @@ class CheckResult:
         return SavedRun(self.problem, found.trace) if isinstance(found, Violated) else None
 
     @property
+    def witnesses(self) -> tuple[SavedRun, ...]:
+        """All runs that show the violation: as many as were asked for and found, the shortest first."""
+        runs = self.data.witnesses
+        if not runs and isinstance(self.data.verdict, Violated):
+            runs = (self.data.verdict.trace,)
+        return tuple(SavedRun(self.problem, run) for run in runs)
+
+    @property
     def certificate(self) -> ProofFile | None:
         """The proof for the stand-alone checker, if there is one."""
         found = self.data.verdict
@@ -251,13 +262,20 @@ class CheckResult:
         return found
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the complete result: as JSON, or as a page where the name ends in .html."""
+        """Write the complete result: as JSON, or as a page where the name ends in .html.
+
+        A name that ends in .svg or .png gets the pictures of a violation.
+        """
         target = output_path(path)
+        if target.suffix in (".svg", ".png"):
+            drawing = draw_violation(self.problem, self.data)
+            write_file(target, render_svg(drawing) if target.suffix == ".svg" else render_png(drawing))
+            return
         if target.suffix in (".html", ".htm"):
             write_file(target, render_result_page([(self.problem, self.data)]))
             return
         if target.suffix != ".json":
-            fix = "choose a name that ends in .json or .html"
+            fix = "choose a name that ends in .json or .html, or for pictures of a violation in .svg or .png"
             raise InvalidProblem(f"`{target}` is no kind of file that results are written to", fix=fix)
         document = annotated_result_to_json(self.problem, self.data)
         write_file(target, json.dumps(result_relative_to(document, target.parent), indent=1) + "\n")

@@ -18,7 +18,7 @@ Decided here, once:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
@@ -314,11 +314,16 @@ def apply_move(problem: Problem, state: State, move: Move) -> State:
 
 def holds_in_state(problem: Problem, state: State, condition: Term) -> bool:
     """Does the state satisfy a condition, which may also mention the names of `term/reserved_names.py`?"""
-    own = {v.name for v in problem.environment.variables}
-    names = {name: state[name] for name in own}
-    for name in free_names(condition) - own:
-        names[name] = _reserved_value(problem, state, name)
+    names = names_in_state(problem, state, free_names(condition))
     return bool(evaluate_term(condition, names, problem.environment.arithmetic))
+
+
+def names_in_state(problem: Problem, state: State, wanted: Collection[str]) -> dict[str, Any]:
+    """The values of all variables, and of those reserved names that are wanted."""
+    names = {v.name: state[v.name] for v in problem.environment.variables}
+    for name in set(wanted) - set(names):
+        names[name] = _reserved_value(problem, state, name)
+    return names
 
 
 def _reserved_value(problem: Problem, state: State, name: str) -> Any:

@@ -55,7 +55,7 @@ def discretise_objection(problem: Problem, *, continuous: bool = False) -> Suref
         return None
     if flow.continuous:
         return Unsupported(
-            "the problem is about continuous time: only `check --engine barrier` and `shield` answer",
+            "the problem is about continuous time, which `barrier`, `falsify` and `shield` can look at",
             fix="ask about the steps that are executed: `--time steps`, or no `time` in `[flow]`",
         )
     if any(sum(action is not None for action in v.actions) > 1 for v in environment.synchronisations):

@@ -19,14 +19,28 @@ from surefoot.report.heatmap.heat_figure import interval_text, state_text
 from surefoot.report.heatmap.html import heatmap_section
 from surefoot.report.heatmap.start_summary import result_figure
 from surefoot.report.heatmap.start_values import value_from_verdict
-from surefoot.report.html_page import GRAPH_ASSETS, HEATMAP_ASSETS, REGION_ASSETS, render_html_page
+from surefoot.report.html_page import (
+    GRAPH_ASSETS,
+    HEATMAP_ASSETS,
+    REGION_ASSETS,
+    WITNESS_ASSETS,
+    render_html_page,
+)
 from surefoot.report.region.html import region_section
 from surefoot.report.region.scene import certified_scene
 from surefoot.report.result_text import FINITE_RUNS, evidence_lines, verdict_headline
-from surefoot.report.run_chart import Series, line_chart
+from surefoot.report.run_chart import ChartFacts, Series, line_chart
 from surefoot.report.run_table import RunTable, run_table
 from surefoot.report.search_page import html_table, search_html
-from surefoot.verdict.artifact import AbstractGraph
+from surefoot.report.violation.drawn_run import draw_traces, time_factor, time_unit
+from surefoot.report.violation.html import (
+    MOST_DRAWN,
+    condition_section,
+    suspicion_section,
+    watched_names,
+    witness_section,
+)
+from surefoot.verdict.artifact import AbstractGraph, SuspectedRun
 from surefoot.verdict.sentences import round_long_numbers, verdict_sentences
 from surefoot.verdict.threshold import answer_threshold, best_start_reminder
 from surefoot.verdict.verdict import (
@@ -38,17 +52,20 @@ from surefoot.verdict.verdict import (
     Proved,
     Result,
     Trace,
+    Unknown,
     Verdict,
     Violated,
 )
 from surefoot.visible import escape_html
 
-MOST_ROWS = 200  # states of a run that are drawn and listed; the JSON has all of them
+MOST_ROWS, FIRST_ROWS = 200, 150  # states of a run that are listed, from its start; the JSON has all of them
+MOST_DECISIONS = 2000  # states of a run in which the network is asked again
 MOST_LINES = 9  # outputs in one chart
 ASSETS = {  # by how the parts begin that need them
     '<figure class="heat">': HEATMAP_ASSETS,
     '<section class="abstraction"': GRAPH_ASSETS,
     '<section class="region"': REGION_ASSETS,
+    '<section class="witnesses"': WITNESS_ASSETS,
 }
 _LABEL = re.compile(r"([a-z]+) {2,}(.*)", re.DOTALL)
 
@@ -76,7 +93,9 @@ def _result_section(problem: Problem, result: Result) -> str:
     match result.verdict:
         case Violated(trace):
             parts.append(fault_section(problem, result.fault))
-            parts.append(_trace_html(problem, trace))
+            parts.append(_trace_html(problem, trace, result.witnesses))
+        case Unknown(artifact=SuspectedRun() as suspected):
+            parts.append(suspicion_section(problem, suspected))
         case Found(artifact):
             parts.append(search_html(artifact))
         case Proved(Certificate("barrier", {"claim": _} as content)) if result.certified:
@@ -128,33 +147,77 @@ def _verdict_class(problem: Problem, result: Result) -> str:
             return "open"
 
 
-def _trace_html(problem: Problem, trace: Trace) -> str:
-    shown = Trace(trace.states[:MOST_ROWS], trace.moves[: MOST_ROWS - 1], trace.loop)
+def _trace_html(problem: Problem, trace: Trace, witnesses: Sequence[Trace]) -> str:
+    several = witnesses if len(witnesses) > 1 else ()
+    runs = draw_traces(problem, (several or [trace])[:MOST_DRAWN], watched_names(problem))
+    bounded, names = condition_section(problem, runs)
+    bounded = witness_section(problem, several, runs, bounded) if several else bounded
+    shown = _shown_states(trace)
     table = run_table(problem, shown)
     charts = [
-        *_output_charts(problem, shown),
-        *_buffer_charts(table, shown),
-        *_variable_charts(problem, table, shown),
+        bounded,
+        *_output_charts(problem, trace, names),
+        *_buffer_charts(table, trace),
+        *_variable_charts(problem, table, trace, names),
     ]
     cut = ""
+    if several:
+        cut = "<p>The first run, state by state:</p>"
+        charts.insert(1, "<p>Other quantities of the first run:</p>")
     if len(trace.states) > MOST_ROWS:
-        cut = f"<p>The first {MOST_ROWS} of {len(trace.states)} states; the JSON result has all.</p>"
+        ends = f"The first {FIRST_ROWS} and the last {MOST_ROWS - FIRST_ROWS}"
+        cut += f"<p>{ends} of {len(trace.states)} states; the JSON result has all.</p>"
     if table.rounded:
         cut += "<p>Some numbers are rounded; the JSON result has them as they are.</p>"
-    return "\n".join([*charts, cut, _run_table_html(table)])
+    others = [_further_run_html(problem, run, n) for n, run in enumerate(several[1:MOST_DRAWN], 2)]
+    return "\n".join([*charts, cut, _run_table_html(table, len(trace.states)), *others])
 
 
-def _output_charts(problem: Problem, trace: Trace) -> list[str]:
-    """The network's outputs in every state."""
+def _further_run_html(problem: Problem, trace: Trace, number: int) -> str:
+    table = _run_table_html(run_table(problem, _shown_states(trace)), len(trace.states))
+    return f"<details><summary>States of run {number}</summary>{table}</details>"
+
+
+def _shown_states(trace: Trace) -> Trace:
+    """The states that a table has."""
+    if len(trace.states) <= MOST_ROWS:
+        return trace
+    last = MOST_ROWS - FIRST_ROWS
+    return Trace(
+        (*trace.states[:FIRST_ROWS], *trace.states[-last:]),
+        (*trace.moves[:FIRST_ROWS], *trace.moves[-last + 1 :]),
+        trace.loop,
+    )
+
+
+def _output_charts(problem: Problem, trace: Trace, drawn: Sequence[str]) -> list[str]:
+    """The network's outputs in every state, unless they are drawn already."""
     executed = discretise(problem)
-    made = [policy_decision(executed, state) for state in trace.states]
+    made = [policy_decision(executed, state) for state in trace.states[:MOST_DECISIONS]]
     outputs = [(step, d.outputs) for step, d in enumerate(made) if d is not None and d.outputs]
-    if not outputs:
+    if not outputs or {f"output[{i}]" for i in range(len(outputs[0][1]))} <= set(drawn):
         return []
     count = min(len(outputs[0][1]), MOST_LINES)
-    series = [Series(f"output[{i}]", tuple((s, float(o[i])) for s, o in outputs)) for i in range(count)]
-    title = "network output" if len(outputs[0][1]) == 1 else f"first {count} network outputs"
-    return [line_chart(title, series, loop=trace.loop)]
+    factor = time_factor(problem.environment)
+    series = [
+        Series(
+            f"output[{i}]" if count < 5 else f"[{i}]",
+            tuple((float(s * factor), float(o[i])) for s, o in outputs),
+        )
+        for i in range(count)
+    ]
+    whole = len(outputs[0][1])
+    title = "network output" if whole == 1 else "network outputs"
+    title = f"outputs ({count} of {whole})" if whole > count else title
+    return [_run_chart(problem, title, series, trace)]
+
+
+def _run_chart(
+    problem: Problem, title: str, series: Sequence[Series], trace: Trace, *, whole: bool = False
+) -> str:
+    loop = None if trace.loop is None else float(trace.loop * time_factor(problem.environment))
+    facts = ChartFacts(time_unit(problem.environment), whole=whole)
+    return line_chart(title, series, loop=loop, facts=facts)
 
 
 def _buffer_charts(table: RunTable, trace: Trace) -> list[str]:
@@ -168,24 +231,25 @@ def _buffer_charts(table: RunTable, trace: Trace) -> list[str]:
     return charts
 
 
-def _variable_charts(problem: Problem, table: RunTable, trace: Trace) -> list[str]:
-    inside = {name for w in table.windows for name in w.names}
+def _variable_charts(problem: Problem, table: RunTable, trace: Trace, drawn: Sequence[str]) -> list[str]:
+    inside = {name for w in table.windows for name in w.names} | set(drawn)
     names = [v.name for v in problem.environment.variables if v.name not in inside]
     if len(trace.states) < 2:
         return []
-    charts = []
+    charts, factor = [], time_factor(problem.environment)
     for name in names:
         values = [s[name] for s in trace.states]
         if all(not isinstance(v, tuple) for v in values) and len(set(values)) > 1:
-            points = tuple((i, float(v)) for i, v in enumerate(values))
-            charts.append(line_chart(name, [Series(name, points)], loop=trace.loop))
+            points = tuple((float(i * factor), float(v)) for i, v in enumerate(values))
+            whole = all(isinstance(v, int) for v in values)
+            charts.append(_run_chart(problem, name, [Series(name, points)], trace, whole=whole))
     return charts
 
 
-def _run_table_html(table: RunTable) -> str:
+def _run_table_html(table: RunTable, states: int) -> str:
     head = "".join(f"<th>{escape_html(name)}</th>" for name in ("state", *table.names))
     body = "".join(
-        f"<tr><td>{i}</td>"
+        f"<tr><td>{i if i < FIRST_ROWS else i + states - len(table.rows)}</td>"
         + "".join(f"<td>{escape_html(row.get(n, ''))}</td>" for n in table.names)
         + "</tr>"
         for i, row in enumerate(table.rows)

@@ -14,6 +14,7 @@ from surefoot.problem.semantics import State
 from surefoot.report.fault_text import fault_lines
 from surefoot.report.run_table import format_number, run_table
 from surefoot.report.search_report import search_lines, starts_headline
+from surefoot.report.violation.witness_table import witness_rows
 from surefoot.term.arguments import take_instance
 from surefoot.term.lexer import shorten_text
 from surefoot.term.printer import show_term
@@ -67,6 +68,7 @@ def render(problem: Problem, result: Result) -> str:
     lines.append(f"  problem   {result.problem}")
     lines += [f"  {line}" for line in evidence_lines(problem, result)]
     lines += [f"  {line}" for line in fault_lines(problem, result.fault)]
+    lines += [f"  {line}" for line in _witness_lines(problem, result)]
     if isinstance(result.verdict, PerStart):
         lines += [f"  start     {line}" for line in _start_lines(problem, result.verdict)]
     if isinstance(result.verdict, Proved | Violated | Holds | Unknown):
@@ -80,6 +82,21 @@ def render(problem: Problem, result: Result) -> str:
     lines += [f"  note      {note}" for note in result.notes]
     lines += [f"  input     {path} sha256 {digest[:16]}…" for path, digest in result.inputs.items()]
     return join_visible(lines)
+
+
+def _witness_lines(problem: Problem, result: Result) -> list[str]:
+    """A table of all runs that were found, where several were asked for."""
+    if len(result.witnesses) < 2:
+        return []
+    rows = [("run", "start", "steps", "violated"), *witness_rows(problem, result.witnesses)]
+    widths = [max(len(row[i]) for row in rows) for i in range(3)]
+    head = (
+        f"witnesses {len(result.witnesses)}, each replayed with zero tolerance; the first is the trace above"
+    )
+    return [
+        head,
+        *(f"{n.rjust(widths[0])}  {s.ljust(widths[1])}  {k.rjust(widths[2])}  {v}" for n, s, k, v in rows),
+    ]
 
 
 def verdict_headline(problem: Problem, result: Result) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 
 from surefoot.certify.barrier.claim import matches_barrier_claim
 from surefoot.certify.barrier.convergence import matches_convergence_claim
+from surefoot.certify.replay import replay
 from surefoot.certify.values.claim import matches_graph_claim, matches_process_claim
 from surefoot.errors import InvalidProblem
 from surefoot.formats.model_file import LoadedModel, file_sha256, read_model
@@ -32,7 +33,7 @@ from surefoot.search.search_evidence import (
 )
 from surefoot.verdict.sentences import verdict_sentences
 from surefoot.verdict.threshold import answer_threshold
-from surefoot.verdict.verdict import Exact, Found, PerStart, Proved, Violated
+from surefoot.verdict.verdict import Exact, Found, PerStart, Proved, Trace, Violated
 from surefoot.visible import make_visible
 from surefoot_checker.check import judge_certificate
 from surefoot_checker.kernel.strict_json import BadCertificate
@@ -127,7 +128,13 @@ def judge_stored_result(stored: StoredResult, reload: Reload) -> tuple[str, str]
     if why is not None:
         return "rejected", why
     endless = ", and the checker accepts that the run can stay in its recurrence set"
-    return "accepted", "the trace replays exactly" + (endless if stored.result.verdict.certificate else "")
+    several = len(stored.result.witnesses)
+    said = (
+        f"the trace and all {several} witnesses replay exactly"
+        if several > 1
+        else "the trace replays exactly"
+    )
+    return "accepted", said + (endless if stored.result.verdict.certificate else "")
 
 
 def _judge_search(stored: StoredResult, found: Found, reload: Reload) -> tuple[str, str]:
@@ -287,7 +294,33 @@ def _trace_objection(stored: StoredResult, loaded: LoadedModel, verdict: Violate
     shown = violation_objection(
         executed, verdict, loaded.inputs, partial(judge_certificate_content, folder=Path())
     )
-    return shown or _decision_mismatch(stored, problem, verdict) or _statement_mismatch(stored, problem)
+    return (
+        shown
+        or _decision_mismatch(stored, problem, verdict)
+        or _witness_mismatch(stored, problem, executed, verdict)
+        or _statement_mismatch(stored, problem)
+    )
+
+
+def _witness_mismatch(
+    stored: StoredResult, problem: Problem, executed: Problem, verdict: Violated
+) -> str | None:
+    """Why one of several runs does not refute the property, or is not told as it is."""
+    runs = stored.result.witnesses
+    if runs and (runs[0] != verdict.trace or len(set(map(_run_key, runs))) < len(runs)):
+        return "its witnesses do not begin with its trace, or one of them stands there twice"
+    if verdict.trace.recurrence:
+        return None if len(runs) < 2 else "its further witnesses cannot be replayed"
+    for number, trace in enumerate(runs):
+        if (why := replay(executed, trace)) is not None:
+            return f"witness {number + 1} does not replay: {why}"
+        if stored.decisions[number] not in ((), annotate_trace(problem, trace)):
+            return f"the policy sees or decides something else in the states of witness {number + 1}"
+    return None
+
+
+def _run_key(trace: Trace) -> object:
+    return tuple(tuple(sorted(state.items())) for state in trace.states), trace.loop
 
 
 def _decision_mismatch(stored: StoredResult, problem: Problem, verdict: Violated) -> str | None:

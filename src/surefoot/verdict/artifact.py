@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, TypeAlias
@@ -11,6 +12,23 @@ from surefoot.term.term import Term, disjunction_of
 from surefoot.verdict.verdict import Holds, Proved, Reason, Vacuous, Verdict, Violated
 
 Answer: TypeAlias = Literal["proved", "refuted", "vacuous", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class SuspectedRun:
+    """A run in continuous time that was integrated numerically and seems to violate the property.
+
+    That proves nothing. Times and states up to the violation; the controls of each period.
+    """
+
+    times: tuple[float, ...]
+    states: tuple[Mapping[str, float], ...]
+    controls: tuple[Mapping[str, float], ...]
+    time: float  # of the violation
+    runs: int  # that were looked at until then
+    method: str
+    error: float  # how far its states are from those with coarser steps
+    open_starts: tuple[str, ...] = ()  # variables in which starts differ
 
 
 @dataclass(frozen=True, slots=True)

@@ -236,3 +236,4 @@ class Result:
     fault: FaultFinding | None = field(
         default=None, compare=False
     )  # of a violation: not a part of its evidence
+    witnesses: tuple[Trace, ...] = ()  # where several were asked for: the shortest run found, then others

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,8 @@ SPLITS = 24  # predicates that are tried for a page, if nothing else is asked fo
 @seed_flag
 @json_flag()
 @click.option("--report", metavar="FILE", help="Write the results as one HTML page with pictures.")
+@click.option("--svg", metavar="FILE", help="Draw a violation over time and in the plane (one property).")
+@click.option("--png", metavar="FILE", help="The same as pixels.")
 @click.option(
     "--certificate", metavar="FILE", help="Write the certificate of a proof (one property; .gz packs it)."
 )
@@ -56,6 +59,12 @@ SPLITS = 24  # predicates that are tried for a page, if nothing else is asked fo
     type=click.IntRange(min=0),
     metavar="N",
     help="Try N further predicates on that graph, one at a time.  [default: 24 for a page, else 0]",
+)
+@click.option(
+    "--witnesses",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Show up to N runs that violate a property: the shortest found, and others that differ.",
 )
 @click.option("--abstract", metavar="keep=…|free=…|auto", help="Prove with fewer inputs of the network.")
 @click.option(
@@ -75,9 +84,12 @@ def check(
     seed: int,
     json_path: str | None,
     report: str | None,
+    svg: str | None,
+    png: str | None,
     certificate: str | None,
     graph: str | None,
     splits: int | None,
+    witnesses: int | None,
     abstract: str | None,
     assume_invariant: Path | None,
     quiet: bool,
@@ -90,6 +102,7 @@ def check(
     the exit code is that of the worst answer.
     """
     outputs = {"--json": json_path, "--report": report, "--certificate": certificate, "--graph": graph}
+    outputs |= {"--svg": svg, "--png": png}
     check_output_files(outputs, [model])
     _check_graph_format(graph)
     if splits is not None and graph is None and report is None and json_path is None:
@@ -111,9 +124,15 @@ def check(
     loaded = load_named_model(model, wiring)
     loaded = api.set_time_semantics(loaded, time, flow_method)
     check_output_files(outputs, loaded.inputs)
-    for what, option, given in (("certificate", "--certificate", certificate), ("graph", "--graph", graph)):
-        if given is not None and len(loaded.problems) > 1:
-            refuse_option(option, f"a {what} is about one property", "name one with --property")
+    for option, what in (
+        ("certificate", "certificate"),
+        ("graph", "graph"),
+        ("svg", "picture"),
+        ("png", "picture"),
+    ):
+        if outputs[f"--{option}"] is not None and len(loaded.problems) > 1:
+            refuse_option(f"--{option}", f"a {what} is about one property", "name one with --property")
+    _refuse_for_numbers({"--witnesses": witnesses, "--svg": svg, "--png": png}, loaded.problems)
     shown = "predicates" if engine_name is None and (graph is not None or splits is not None) else engine_name
     built = build_engines(shown, options, dump_queries)
     if options.get("uniform"):
@@ -135,6 +154,8 @@ def check(
             result = api.verify_without_objection(
                 problem, engines, budget, loaded.inputs, source, named=named
             )
+        if witnesses is not None:
+            result = api.with_witnesses(problem, result, witnesses, budget)
         result = api.with_splits_tried(
             problem, result, engines, _number_of_splits(splits, report, graph), budget
         )
@@ -158,9 +179,25 @@ def check(
         write_certificate(results[0][1], certificate, quiet)
     if graph is not None:
         _write_graph(results[0][0], results[0][1].verdict, graph, quiet)
+    _draw_pictures(*results[0], svg, png, quiet)
     written = [(problem, api.omit_large_graph(result)) for problem, result in results]
     code = write_results(written, json_path, quiet, report, mark)
     return 130 if mark else code
+
+
+def _draw_pictures(
+    problem: api.Problem, result: api.Result, svg: str | None, png: str | None, quiet: bool
+) -> None:
+    """The pictures of a violation, where there is one."""
+    for path, make in ((svg, api.render_svg), (png, api.render_png)):
+        if path is not None:
+            deliver_file(path, partial(_draw_picture, problem, result, make), quiet)
+
+
+def _draw_picture(
+    problem: api.Problem, result: api.Result, make: Callable[[api.Drawing], str | bytes]
+) -> str | bytes:
+    return make(api.draw_violation(problem, result))
 
 
 def _describe_rest(names: Sequence[str], results: Sequence[api.Result]) -> str:
@@ -179,6 +216,14 @@ def _refuse_to_abstract(problems: Mapping[str, api.Problem]) -> None:
             refuse_option("--abstract", f"it has no effect on `{name}`: its policy is no network")
         if isinstance(problem.property, api.Probability | api.Expected):
             refuse_option("--abstract", f"it has no effect on `{name}`: a number is asked for, not a proof")
+
+
+def _refuse_for_numbers(given: Mapping[str, object], problems: Mapping[str, api.Problem]) -> None:
+    """What is about violations says nothing where only numbers are asked for."""
+    if all(isinstance(p.property, api.Probability | api.Expected) for p in problems.values()):
+        for option, value in given.items():
+            if value is not None:
+                refuse_option(option, "it has no effect where a number is asked for: nothing is violated")
 
 
 def _simulate_violation(study: str, problem: api.Problem, result: api.Result) -> api.Result:

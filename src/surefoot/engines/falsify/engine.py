@@ -11,6 +11,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from surefoot.engines.engine_text import show_changes
+from surefoot.engines.falsify.continuous import (
+    ContinuousLooking,
+    continuous_objection,
+    is_in_continuous_time,
+)
 from surefoot.engines.falsify.looking import Looking
 from surefoot.errors import SurefootError
 from surefoot.problem.problem import Problem
@@ -43,6 +48,8 @@ class Falsify:
         if not isinstance(problem.property, Never | Within | Eventually | Recurs):
             kind = type(problem.property).__name__
             return f"falsify looks for runs that violate Never, Within, Eventually or Recurs, not {kind}"
+        if is_in_continuous_time(problem):
+            return continuous_objection(problem)
         if problem.environment.overapproximate:
             return "the environment is an over-approximation: its runs may not exist"
         try:
@@ -51,8 +58,10 @@ class Falsify:
             return str(why)
         return None
 
-    def begin(self, problem: Problem, seed: int) -> Looking:
+    def begin(self, problem: Problem, seed: int) -> Looking | ContinuousLooking:
         """What goes on where it stopped, in turns."""
+        if is_in_continuous_time(problem):
+            return ContinuousLooking(problem, seed, self.steps, self.runs)
         return Looking(problem, seed, self.steps, self.runs)
 
     def check(self, problem: Problem, budget: Budget) -> Verdict:

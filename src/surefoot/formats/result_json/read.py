@@ -69,6 +69,7 @@ class StoredResult:
     words: str | None = None  # the property, as the file states it
     statement: tuple[str, ...] | None = None  # what was found out, as the file states it
     thresholds: tuple[str | None, ...] = ()  # answers of the verdict and of those in its table, likewise
+    decisions: tuple[tuple[Annotation | None, ...], ...] = ()  # of each witness
 
     @property
     def problem(self) -> str:
@@ -206,11 +207,18 @@ def result_from_json(data: object) -> StoredResult:
         timings={name: node.seconds() for name, node in top.key("timings").fields().items()},
         notes=top.key("notes").texts(),
         source=top.key("source").table(),
+        witnesses=() if (more := top.get_member("witnesses")) is None else _read_witnesses(more),
     )
     words = top.key("property").text() if "property" in data else None
     statement = top.key("statement").texts() if "statement" in data else None
     answers = _read_thresholds(said)
-    return StoredResult(result, str(said["kind"]), _read_annotations(said), words, statement, answers)
+    decisions = tuple(
+        _read_annotations({"trace": entry.table()}, entry.place)
+        for entry in (top.key("witnesses").entries() if result.witnesses else ())
+    )
+    return StoredResult(
+        result, str(said["kind"]), _read_annotations(said), words, statement, answers, decisions
+    )
 
 
 def _read_thresholds(verdict: Mapping[str, Any]) -> tuple[str | None, ...]:
@@ -338,6 +346,10 @@ def _read_trace(data: _Node) -> Trace:
     return Trace(tuple(states), tuple(moves), loop, tuple(map(_read_region, regions)))
 
 
+def _read_witnesses(data: _Node) -> tuple[Trace, ...]:
+    return tuple(_read_trace(entry) for entry in data.entries())
+
+
 def _read_region(data: _Node) -> RecurrenceRegion:
     transition, outcomes = _read_transition(data)
     chosen = tuple((name, node.term()) for name, node in data.key("chosen").fields().items())
@@ -361,11 +373,13 @@ def _read_transition(move: _Node) -> tuple[Transition, tuple[int, ...]]:
     return Transition(tuple(edges), action), move.key("outcomes").counts()
 
 
-def _read_annotations(verdict: Mapping[str, Any]) -> tuple[Annotation | None, ...]:
+def _read_annotations(
+    verdict: Mapping[str, Any], place: str = "verdict.trace"
+) -> tuple[Annotation | None, ...]:
     trace = verdict.get("trace")
     if not isinstance(trace, dict) or "decisions" not in trace:
         return ()
-    entries = _Node(trace, "verdict.trace").key("decisions").entries()
+    entries = _Node(trace, place).key("decisions").entries()
     return tuple(None if entry.value is None else _read_annotation(entry) for entry in entries)
 
 

@@ -28,6 +28,7 @@ from surefoot.verdict.artifact import (
     InvariantObligation,
     PredicateSplit,
     SafeStarts,
+    SuspectedRun,
     TippingPoint,
     Trial,
 )
@@ -61,6 +62,9 @@ def annotated_result_to_json(problem: Problem, result: Result) -> dict[str, Any]
         | words
         | {"statement": list(verdict_sentences(problem, result.verdict))}
     )
+    for shown, trace in zip(data.get("witnesses", ()), result.witnesses, strict=True):
+        seen = annotate_trace(problem, trace)
+        shown["decisions"] = [None if a is None else _annotation_to_json(a) for a in seen]
     if (answer := answer_threshold(problem.property, result.verdict)) is not None:
         data["verdict"]["threshold"] = answer
         if isinstance(result.verdict, PerStart):
@@ -107,6 +111,7 @@ def result_to_json(result: Result, annotations: Sequence[Annotation | None] = ()
         "notes": list(result.notes),
         "source": normalise_json(result.source),
         **({} if result.fault is None else {"fault": fault_finding_to_json(result.fault)}),
+        **({"witnesses": [_trace_to_json(t) for t in result.witnesses]} if result.witnesses else {}),
     }
 
 
@@ -255,12 +260,27 @@ def _artifact_to_json(artifact: object) -> dict[str, Any]:
             return {"artifact": _invariant_to_json(artifact)}
         case AbstractGraph():
             return {"artifact": abstract_graph_to_json(artifact)}
+        case SuspectedRun():
+            return {"suspicion": _suspected_run_to_json(artifact)}
         case SafeStarts():
             return {"artifact": _safe_starts_to_json(artifact)}
     try:
         return {"artifact": normalise_json(artifact)}
     except TypeError:
         return {"artifact_text": repr(artifact)}
+
+
+def _suspected_run_to_json(found: SuspectedRun) -> dict[str, Any]:
+    """Plain floats: nothing about them is exact."""
+    return {
+        "time": found.time,
+        "runs": found.runs,
+        "method": found.method,
+        "error": found.error,
+        "times": list(found.times),
+        "states": [dict(state) for state in found.states],
+        "controls": [dict(held) for held in found.controls],
+    }
 
 
 def _tipping_point_to_json(found: TippingPoint) -> dict[str, Any]:

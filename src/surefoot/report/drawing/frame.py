@@ -12,6 +12,7 @@ LINE_COLOURS = (
     *("#1f5fa8", "#c0392b", "#1e8449", "#7d3c98", "#b9770e"),
     *("#117a8b", "#5d6d7e", "#943126", "#2e4053"),
 )
+_ALMOST = 1e-9  # of a step: an end that rounding has missed by less has its number
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +54,8 @@ def tick_values(low: float, high: float, *, whole: bool = False) -> tuple[float,
     while (high - low) / step > 8:
         step *= 2
     step = max(1.0, round(step)) if whole else step
-    first = -floor(-low / step)
-    return tuple(n * step for n in range(first, floor(high / step) + 1))
+    first = -floor(-low / step + _ALMOST)
+    return tuple(n * step for n in range(first, floor(high / step + _ALMOST) + 1))
 
 
 def axes_line(frame: Frame, colour: str = "#000000") -> Polyline:

@@ -15,7 +15,9 @@ from surefoot.report.drawing.font import HEIGHT, WIDTH, glyph_pixels
 from surefoot.report.drawing.shapes import (
     Cells,
     Drawing,
+    Group,
     Mark,
+    Polygon,
     Polyline,
     Rectangle,
     Shape,
@@ -62,6 +64,11 @@ def _draw_shape(image: Pixels, shape: Shape, zoom: int) -> None:
             _draw_cells(image, shape, zoom)
         case Polyline():
             _draw_polyline(image, shape, zoom)
+        case Polygon():
+            _fill_polygon(image, shape, zoom)
+        case Group(_, shapes):
+            for part in shapes:
+                _draw_shape(image, part, zoom)
         case Mark():
             _draw_mark(image, shape, zoom)
         case Text():
@@ -70,6 +77,22 @@ def _draw_shape(image: Pixels, shape: Shape, zoom: int) -> None:
 
 def _fill_rectangle(image: Pixels, x: int, y: int, width: int, height: int, colour: str) -> None:
     image[max(0, y) : max(0, y + height), max(0, x) : max(0, x + width)] = _parse_colour(colour)
+
+
+def _fill_polygon(image: Pixels, polygon: Polygon, zoom: int) -> None:
+    """Line by line between the edges that it crosses: the even-odd rule."""
+    corners = [(x * zoom, y * zoom) for x, y in polygon.points]
+    heights = [y for _, y in corners]
+    first, last = max(0, int(min(heights))), min(image.shape[0] - 1, int(max(heights)))
+    colour = _parse_colour(polygon.fill)
+    for row in range(first, last + 1):
+        middle, crossed = row + 0.5, list[float]()
+        for (x0, y0), (x1, y1) in zip(corners, (*corners[1:], corners[0]), strict=True):
+            if (y0 <= middle) != (y1 <= middle):
+                crossed.append(x0 + (middle - y0) / (y1 - y0) * (x1 - x0))
+        crossed.sort()
+        for left, right in zip(crossed[::2], crossed[1::2], strict=False):
+            image[row, max(0, round(left)) : max(0, round(right))] = colour
 
 
 def _parse_colour(colour: str) -> Pixels:

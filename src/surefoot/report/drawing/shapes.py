@@ -47,6 +47,15 @@ class Polyline:
 
 
 @dataclass(frozen=True, slots=True)
+class Polygon:
+    """A filled area, without its outline."""
+
+    points: tuple[tuple[float, float], ...]
+    fill: str
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Mark:
     """A small sign at a point, with a title; in PNG files discs and rings are squares."""
 
@@ -71,7 +80,15 @@ class Text:
     bold: bool = False
 
 
-Shape: TypeAlias = Rectangle | Cells | Polyline | Mark | Text
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Shapes that a page can show and hide together, by the classes of their element."""
+
+    classes: str
+    shapes: tuple[Shape, ...]
+
+
+Shape: TypeAlias = "Rectangle | Cells | Polyline | Polygon | Mark | Text | Group"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +105,9 @@ def shift_shapes(shapes: Iterable[Shape], right: int, down: int) -> tuple[Shape,
     for shape in shapes:
         if isinstance(shape, Cells):
             moved.append(replace(shape, x=shape.x + right, y=shape.y + down))
-        elif isinstance(shape, Polyline):
+        elif isinstance(shape, Group):
+            moved.append(replace(shape, shapes=shift_shapes(shape.shapes, right, down)))
+        elif isinstance(shape, Polyline | Polygon):
             moved.append(replace(shape, points=tuple((x + right, y + down) for x, y in shape.points)))
         else:
             moved.append(replace(shape, x=shape.x + right, y=shape.y + down))

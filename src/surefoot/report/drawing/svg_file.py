@@ -5,7 +5,9 @@ from __future__ import annotations
 from surefoot.report.drawing.shapes import (
     Cells,
     Drawing,
+    Group,
     Mark,
+    Polygon,
     Polyline,
     Rectangle,
     Shape,
@@ -36,6 +38,13 @@ def _render_shape(shape: Shape, titles: bool) -> str:
             style = f'fill="none" stroke="{colour}" stroke-width="{width}"'
             style += f' stroke-dasharray="{" ".join(map(str, dash))}"' if dash else ""
             return _render_polyline(points, style, title)
+        case Polygon(points, fill, title):
+            path = " ".join(f"{_format_coordinate(x)},{_format_coordinate(y)}" for x, y in points)
+            end = f"><title>{escape_html(title)}</title></polygon>" if title else "/>"
+            return f'<polygon points="{path}" fill="{fill}"{end}'
+        case Group(classes, shapes):
+            inside = "\n".join(_render_shape(part, titles) for part in shapes)
+            return f'<g class="{classes}">\n{inside}\n</g>'
         case Mark():
             return _render_mark(shape)
         case Text(x, y, text, height, anchor, colour, bold):
