@@ -83,7 +83,7 @@ class Looking:
     def _prepare(self, budget: Budget) -> Budget:
         """A turn in which everything has to be made ready lasts as long again."""
         before = budget.elapsed_seconds()
-        self._events = _Batches(self).look()
+        self._events = RunBatches(self).look()
         taken = budget.elapsed_seconds() - before
         return replace(budget, seconds=max(budget.seconds, budget.elapsed_seconds() + taken))
 
@@ -97,7 +97,7 @@ def property_steps(problem: Problem) -> int | None:
             return None
 
 
-class _Batches:
+class RunBatches:
     """What is made once for all batches."""
 
     def __init__(self, looking: Looking) -> None:
