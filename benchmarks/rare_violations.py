@@ -172,17 +172,17 @@ def saddle() -> Problem:
     return single("saddle", {n: Real() for n in "xyz"}, start, [edge], Within(good, 180))
 
 
-def slip() -> Problem:
+def slip(width: float = 4e-6) -> Problem:
     """A network whose wrong action wins in a thin slab of what it sees; a wrong one is fatal."""
     names = ("a", "b", "c")
     terms = [Var(n) for n in names]
-    # the second output is above the first where |w . x - 0.3| < 4e-6
+    # the second output is above the first where |w . x - 0.3| < width
     w = np.array([0.8, -0.5, 0.33], np.float32)
     first = np.array([w, -w], np.float32)
     network = dense_network(
         [
             (first, np.array([-0.3, 0.3], np.float32)),
-            (np.array([[0, 0], [-1, -1]], np.float32), np.array([0, 4e-6], np.float32)),
+            (np.array([[0, 0], [-1, -1]], np.float32), np.array([0, width], np.float32)),
         ]
     )
     policy = NeuralPolicy(network, tuple(terms), ("good", "wrong"), Choose.ARGMAX)

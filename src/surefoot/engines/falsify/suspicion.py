@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 from surefoot.engines.falsify.watch import watched_condition
 from surefoot.errors import InvalidProblem
+from surefoot.problem.environment import Environment
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Within
 from surefoot.problem.semantics import Move, State, holds_in_state, is_initial, may_end
@@ -23,13 +24,21 @@ MOST_TRIED = 4  # suspicions of a step that are made again
 MOST_BITS = 100_000  # of a fraction: longer ones take too long
 
 
+Origin: TypeAlias = Callable[[int], tuple[State, list[Move]]]  # of a run: its start, and moves before it
+
+
+def origin_in(environment: Environment, starts: StartSamples) -> Origin:
+    """Of runs that begin in starts."""
+    return lambda row: (next(iter(starts.states(environment, [row]))), [])
+
+
 def confirm_some(
-    problem: Problem, runs: BatchRuns, starts: StartSamples, rows: Rows, budget: Budget
+    problem: Problem, runs: BatchRuns, origin: Origin, rows: Rows, budget: Budget
 ) -> Iterator[Trace]:
     """Those of the first suspicious runs that the reference confirms."""
-    for row in rows[:MOST_TRIED]:
-        start = next(iter(starts.states(problem.environment, [int(row)])))
-        found = confirm_run(problem, start, moves_of_run(runs, int(row), len(runs.steps)), budget)
+    for row in rows[:MOST_TRIED].tolist():
+        start, before = origin(row)
+        found = confirm_run(problem, start, before + moves_of_run(runs, row, len(runs.steps)), budget)
         if isinstance(found, Trace):
             yield found
 
