@@ -148,6 +148,8 @@ class RunBatches:
         long = _growing(LONG_LANES, LONG_STEPS, (2, 4))
         for number in count_from():
             lanes, steps = next(long if number % 2 else wide)
+            if number % 2 and self.bound is not None:
+                steps = max(steps, min(self.bound, LONG_STEPS[1]))  # somebody thinks that so many matter
             alone = yield from self.random_batch(lanes, self.limit(steps), number)
             if alone:
                 yield from self.only_run()
