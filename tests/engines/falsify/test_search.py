@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from time import monotonic
 
@@ -15,6 +16,7 @@ import pytest
 from benchmarks.rare_violations import PROBLEMS, single, slip
 from tests.engines.falsify.test_falsify import counter, falsify, walker
 
+from surefoot.engines.falsify import Falsify
 from surefoot.engines.falsify.archive import Archive, Stretch, make_archive
 from surefoot.engines.falsify.joined_runs import join_runs
 from surefoot.engines.falsify.nearness import missed_parts
@@ -24,6 +26,8 @@ from surefoot.problem.environment import Edge, Outcome, Update
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Property, Recurs, Within
 from surefoot.problem.semantics import apply_move, is_initial
+from surefoot.reductions.absorbing_goal import end_at_goal
+from surefoot.reductions.discretise import discretise
 from surefoot.simulate.batch.model import make_batch_model
 from surefoot.simulate.batch.numbers import RunNumbers, numbers_of_rows
 from surefoot.simulate.batch.runs import BatchRuns, begin_runs
@@ -58,7 +62,24 @@ def test_the_nearest_run_is_told_by_what_it_missed() -> None:
     assert isinstance(found, Unknown)
     assert "the nearest missed `x > 5` by 4" in found.detail
     problem = counter(Never((x > 9) & equal(x, 4) | (x < 0)))
-    assert missed_parts(problem, {"x": 3}, problem.property.bad, holds=True) == ("`x < 0` by 3",)  # type: ignore[union-attr]
+    assert missed_parts(problem, {"x": 3}, problem.property.bad, holds=True) == (("x < 0", 3.0),)  # type: ignore[union-attr]
+
+
+def test_of_several_ways_to_be_bad_the_nearest_is_told() -> None:
+    problem = counter(Never((x > 9) | (x < -20)))
+    assert missed_parts(problem, {"x": 3}, problem.property.bad, holds=True) == (("x > 9", 6.0),)  # type: ignore[union-attr]
+
+
+def test_a_suspicion_outlives_its_turn() -> None:
+    """Turns that end while a run is made again do not lose it."""
+    ending = end_at_goal(discretise(walker(Arithmetic.EXACT, x > Fraction(9, 10))))
+    looking = Falsify().begin(ending, 0)
+    found = looking.check(ending, Budget(0))
+    for _ in range(2_000):
+        if isinstance(found, Violated):
+            break
+        found = looking.check(ending, Budget(0))
+    assert isinstance(found, Violated)
 
 
 def test_the_slowest_run_is_told_where_something_good_is_met() -> None:

@@ -7,7 +7,7 @@ what came nearest. Whoever asks may stop after every step of a batch and ask to 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import count as count_from
 
 import numpy as np
@@ -19,7 +19,7 @@ from surefoot.engines.falsify.joined_runs import join_runs
 from surefoot.engines.falsify.nearness import describe_nearest
 from surefoot.engines.falsify.robustness import make_robustness
 from surefoot.engines.falsify.score import Score
-from surefoot.engines.falsify.suspicion import Origin, confirm_run, confirm_some, origin_in
+from surefoot.engines.falsify.suspicion import Origin, confirm_some, confirm_stepwise, origin_in
 from surefoot.engines.falsify.watch import Watch, compile_watched, hash_rows, watched_condition
 from surefoot.problem.meaning.decision import action_names
 from surefoot.problem.policy import Choose, NeuralPolicy
@@ -41,6 +41,7 @@ from surefoot.work.budget import Budget
 WIDE_LANES, WIDE_STEPS = (128, 4096), (24, 256)  # the first and the last batch of many short runs
 LONG_LANES, LONG_STEPS = (32, 256), (128, 4096)  # and of few long ones
 WIDEST_FIRST = 4  # batches before the first search
+FEW_TRANSITIONS = 40  # with more the reference takes long for a step: long runs come later
 MOST_CELLS = 2**20  # runs times steps of a batch: they are remembered
 SEARCH_STEPS = (32, 128, 512)
 POPULATION, GENERATIONS, PATIENCE = 200, 24, 6
@@ -67,13 +68,11 @@ class Looking:
     slowest: int = -1  # steps until a good state, or between them
     _batches: int = 0
     _events: Iterator[Trace | None] | None = None
-    _budget: Budget = field(default_factory=Budget)
 
     def check(self, problem: Problem, budget: Budget) -> Verdict:
         """A run that violates the property, if one is found in time."""
         if self._events is None:
             budget = self._prepare(budget)
-        self._budget = budget
         assert self._events is not None
         told = 0.0
         try:
@@ -147,8 +146,9 @@ class RunBatches:
         wide = _growing(WIDE_LANES, WIDE_STEPS, (4, 2))
         long = _growing(LONG_LANES, LONG_STEPS, (2, 4))
         for number in count_from():
-            lanes, steps = next(long if number % 2 else wide)
-            if number % 2 and self.bound is not None:
+            is_long = number % 2 == 1 and (number % 4 == 3 or len(self.model.transitions) <= FEW_TRANSITIONS)
+            lanes, steps = next(long if is_long else wide)
+            if is_long and self.bound is not None:
                 steps = max(steps, min(self.bound, LONG_STEPS[1]))  # somebody thinks that so many matter
             alone = yield from self.random_batch(lanes, self.limit(steps), number)
             if alone:
@@ -216,10 +216,10 @@ class RunBatches:
         doubts, returns = 0, RETURNS[0]
         looking.made += len(starts)
 
-        def confirm(rows: Rows, runs: BatchRuns = runs) -> Iterator[Trace]:
+        def confirm(rows: Rows, runs: BatchRuns = runs) -> Iterator[Trace | None]:
             nonlocal doubts
             if len(rows) and doubts < MOST_DOUBTS:
-                yield from confirm_some(problem, runs, origin, rows, looking._budget)
+                yield from confirm_some(problem, runs, origin, rows)
                 doubts += len(rows)
 
         for step in range(steps + 1):
@@ -247,10 +247,10 @@ class RunBatches:
         score.finish(watch)
         self._note_nearest(score, watch)
 
-    def _join(self, watch: Watch, runs: BatchRuns, origin: Origin) -> Iterator[Trace]:
+    def _join(self, watch: Watch, runs: BatchRuns, origin: Origin) -> Iterator[Trace | None]:
         for row, moves in join_runs(watch, runs):
             start, before = origin(row)
-            found = confirm_run(self.problem, start, before + moves, self.looking._budget)
+            found = yield from confirm_stepwise(self.problem, start, before + moves)
             if isinstance(found, Trace):
                 yield found
 

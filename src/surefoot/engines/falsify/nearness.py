@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from surefoot.engines.falsify.watch import watched_condition
 from surefoot.errors import SurefootError
@@ -14,6 +15,7 @@ from surefoot.term.printer import show_term
 from surefoot.term.term import Apply, Op, Term, free_names
 from surefoot.verdict.sentences import count_noun
 
+MissedPart: TypeAlias = tuple[str, float | None]  # a condition, and by how much it is missed
 MOST_PARTS = 3
 _OPPOSITE = {Op.LT: Op.LE, Op.LE: Op.LT}
 
@@ -38,10 +40,15 @@ def describe_nearest(problem: Problem, state: State | None, slowest: int) -> str
     if not missed:
         return ""
     more = f" and {len(missed) - MOST_PARTS} more" if len(missed) > MOST_PARTS else ""
-    return f"the nearest missed {', '.join(missed[:MOST_PARTS])}{more}"
+    return f"the nearest missed {', '.join(map(_show_part, missed[:MOST_PARTS]))}{more}"
 
 
-def missed_parts(problem: Problem, state: State, term: Term, *, holds: bool) -> Sequence[str]:
+def _show_part(part: MissedPart) -> str:
+    text, by = part
+    return f"`{text}`" if by is None else f"`{text}` by {by:.4g}"
+
+
+def missed_parts(problem: Problem, state: State, term: Term, *, holds: bool) -> Sequence[MissedPart]:
     """The comparisons that keep a condition from holding (or from not holding), and by how much."""
     match term:
         case Apply(Op.NOT, (inner,)):
@@ -49,15 +56,15 @@ def missed_parts(problem: Problem, state: State, term: Term, *, holds: bool) -> 
         case Apply(Op.AND | Op.OR as op, args):
             parts = [missed_parts(problem, state, a, holds=holds) for a in args]
             if (op is Op.AND) is holds:
-                return [text for part in parts for text in part]
-            return min(parts, key=len)
+                return [missed for part in parts for missed in part]
+            return min(parts, key=lambda part: (len(part), sum(by or 0.0 for _, by in part)))
         case _:
             if holds_in_state(problem, state, term) is holds:
                 return ()
-            return (_show_miss(problem, state, term, holds=holds),)
+            return (_missed_comparison(problem, state, term, holds=holds),)
 
 
-def _show_miss(problem: Problem, state: State, term: Term, *, holds: bool) -> str:
+def _missed_comparison(problem: Problem, state: State, term: Term, *, holds: bool) -> MissedPart:
     environment = problem.environment
     own = {v.name for v in environment.variables}
     match term:
@@ -67,7 +74,7 @@ def _show_miss(problem: Problem, state: State, term: Term, *, holds: bool) -> st
                 by = evaluate_term(left, state, environment.arithmetic) - evaluate_term(
                     right, state, environment.arithmetic
                 )
-                return f"`{show_term(shown)}` by {abs(float(by)):.4g}"
+                return show_term(shown), abs(float(by))
         case _:
             shown = term if holds else Apply(Op.NOT, (term,))
-    return f"`{show_term(shown)}`"
+    return show_term(shown), None
