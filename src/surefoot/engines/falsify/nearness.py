@@ -67,6 +67,7 @@ def missed_parts(problem: Problem, state: State, term: Term, *, holds: bool) -> 
 def _missed_comparison(problem: Problem, state: State, term: Term, *, holds: bool) -> MissedPart:
     environment = problem.environment
     own = {v.name for v in environment.variables}
+    shown: Term
     match term:
         case Apply(Op.LT | Op.LE as op, (left, right)):
             shown = term if holds else Apply(_OPPOSITE[op], (right, left))
