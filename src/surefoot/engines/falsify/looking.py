@@ -46,6 +46,7 @@ MOST_CELLS = 2**20  # runs times steps of a batch: they are remembered
 SEARCH_STEPS = (32, 128, 512)
 POPULATION, GENERATIONS, PATIENCE = 200, 24, 6
 MOST_DOUBTS = 16  # suspicions of a batch that are made again in vain
+FIRST_TIMES, MOST_FIRST_SECONDS = 4.0, 3.0  # of the time to make ready, a first turn; seconds of it
 RARE = 0.005  # an action is rare that is taken less often
 EXPLORE_LANES, EXPLORE_STEPS, EXPLORE_BATCHES = 256, 32, 16  # of runs that go on from kept states
 RETURNS = (8, 4)  # after so many steps runs that return are looked for, then after so many times more
@@ -96,10 +97,11 @@ class Looking:
         )
 
     def _prepare(self, budget: Budget) -> Budget:
-        """A turn in which everything has to be made ready lasts as long again."""
+        """A turn in which everything has to be made ready lasts some times as long."""
         before = budget.elapsed_seconds()
         self._events = RunBatches(self).look()
         taken = budget.elapsed_seconds() - before
+        taken = max(taken, min(FIRST_TIMES * taken, MOST_FIRST_SECONDS))
         return replace(budget, seconds=max(budget.seconds, budget.elapsed_seconds() + taken))
 
 
