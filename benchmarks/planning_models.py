@@ -99,8 +99,8 @@ def heaps(count: int, most: int, total: int, hidden: Sequence[int], seed: int) -
     return _problem(f"heaps-{count}", variables, start, edges, bad, goal, hidden, seed)
 
 
-def robots(count: int, size: int, hidden: Sequence[int], seed: int) -> Problem:
-    """Robots on a grid, which begin on a common diagonal and must not meet."""
+def robots(count: int, size: int, hidden: Sequence[int], seed: int, meeting: int | None = None) -> Problem:
+    """Robots on a grid, which begin on a common diagonal; none, or not the first ones, may meet."""
     names = [f"{c}{i}" for i in range(count) for c in "xy"]
     at = {n: Var(n) for n in names}
     edges = []
@@ -135,11 +135,13 @@ def robots(count: int, size: int, hidden: Sequence[int], seed: int) -> Problem:
     )
     goal = conjunction_of([equal(at[f"x{i}"], size) for i in range(count)])
     start = conjunction_of([equal(at[f"x{i}"] + at[f"y{i}"], size - i) for i in range(count)]) & ~bad
+    if meeting is not None:
+        bad = conjunction_of([equal(at[f"{c}{i}"], at[f"{c}0"]) for i in range(1, meeting) for c in "xy"])
     variables = tuple(Variable(n, Int(0, size)) for n in names)
     return _problem(f"robots-{count}", variables, start, edges, bad, goal, hidden, seed)
 
 
-def tanks(count: int, hidden: Sequence[int], seed: int) -> Problem:
+def tanks(count: int, hidden: Sequence[int], seed: int, full: int = 3) -> Problem:
     """Tanks that hold 10 together are emptied into one another; none may run dry while another overflows."""
     names = [f"t{i}" for i in range(count)]
     tank = [Var(n) for n in names]
@@ -158,14 +160,14 @@ def tanks(count: int, hidden: Sequence[int], seed: int) -> Problem:
         )
         for (i, j), k in product(permutations(range(count), 2), (1, 2, 4))
     ]
-    bad = disjunction_of([t < Fraction(1, 4) for t in tank]) & disjunction_of([t > 3 for t in tank])
+    bad = disjunction_of([t < Fraction(1, 4) for t in tank]) & disjunction_of([t > full for t in tank])
     goal = conjunction_of([(t > 1) & (t < Fraction(3, 2)) for t in tank])
     start = equal(_sum(tank), 10) & conjunction_of([(t >= Fraction(1, 2)) & (t <= 2) for t in tank])
     variables = tuple(Variable(n, Real(Fraction(0), Fraction(10))) for n in names)
     return _problem(f"tanks-{count}", variables, start, edges, bad, goal, hidden, seed)
 
 
-def deliveries(stations: int, hidden: Sequence[int], seed: int) -> Problem:
+def deliveries(stations: int, hidden: Sequence[int], seed: int, load_lost: int = 0) -> Problem:
     """A van between stations with goods to bring; fuel and goods begin with one sum."""
     places = tuple(f"s{i}" for i in range(stations))
     names = [f"g{i}" for i in range(stations)]
@@ -211,7 +213,7 @@ def deliveries(stations: int, hidden: Sequence[int], seed: int) -> Problem:
                 outcomes=(Outcome(1, (Update(fuel, fuel + (i % 2)),), target=places[i]),),
             )
         )
-    bad = equal(fuel, 0)
+    bad = equal(fuel, 0) & (load >= load_lost)
     goal = conjunction_of([g >= 2 for g in goods])
     start = equal(_sum([*goods, fuel]), 17) & equal(load, 0) & (fuel >= 4)
     variables = (
@@ -229,6 +231,13 @@ MODELS: dict[str, Callable[[], Problem]] = {
     "robots-7": lambda: robots(7, 20, WIDE, 4),
     "tanks-8": lambda: tanks(8, (64, 32, 16), 5),
     "deliveries-12": lambda: deliveries(12, (128, 64, 32), 6),
+    # one random run in hundreds or thousands violates these
+    "heaps-16-rare": lambda: heaps(16, 20, 30, WIDE, 8),
+    "heaps-20-rare": lambda: heaps(20, 17, 40, WIDE, 2),
+    "robots-6-rare": lambda: robots(6, 40, WIDE, 3, 2),
+    "robots-8-rare": lambda: robots(8, 50, WIDE, 9, 2),
+    "tanks-8-rare": lambda: tanks(8, (64, 32, 16), 5, 6),
+    "deliveries-12-rare": lambda: deliveries(12, (128, 64, 32), 6, 6),
 }
 
 
@@ -258,7 +267,7 @@ def main(arguments: Sequence[str]) -> None:
         problem = make()
         edges = sum(len(c.edges) for c in problem.environment.components)
         if "--runs" in arguments:
-            print(f"{name}: {count_violating_runs(problem, 1000, 100)} of 1,000 runs of 100 steps violate it")
+            print(f"{name}: {count_violating_runs(problem, 4000, 60)} of 4,000 runs of 60 steps violate it")
             continue
         before = process_time()
         result = verify(problem, budget=Budget(60))

@@ -123,7 +123,9 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
         ControlSystem as ControlSystem, read_control_system as read_control_system,
     )
     from surefoot.reductions.bound_template import parse_bound_template as parse_bound_template
-    from surefoot.reductions.discretise import discretise as discretise
+    from surefoot.reductions.discretise import (
+        discretise as discretise, set_time_semantics as set_time_semantics,
+    )
     from surefoot.report.abstraction.graph_file import (
         omit_large_graph as omit_large_graph, render_graph as render_graph, verdict_graph as verdict_graph,
         with_splits_tried as with_splits_tried,
@@ -233,7 +235,7 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
     )
     from surefoot.search.stored_result import (
         judge_certificate_content as judge_certificate_content, judge_stored_result as judge_stored_result,
-        reload_source as reload_source, set_time_semantics as set_time_semantics,
+        reload_source as reload_source,
     )
     from surefoot.search.vnnlib_question import (
         competition_verdict as competition_verdict, verify_vnnlib as verify_vnnlib,
@@ -400,7 +402,7 @@ _TOOL_SECTIONS: tuple[dict[str, str], ...] = (  # beside these, for the command 
         ".formats.predicate_list": "read_conditions",
         ".formats.untrusted.regular_file": "NO_SUCH_FILE require_file",
         ".report.file_facts": "compare_runtime describe_model_file describe_policy_file render_facts",
-        ".search.stored_result": "set_time_semantics",
+        ".reductions.discretise": "set_time_semantics",
     },
     {  # Answers, with their evidence, in words and in files
         ".verdict.verdict": "Certificate Result Trace Verdict is_interrupted",

@@ -8,9 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from surefoot.work.child import WorkerDied, WorkerTimedOut, borrow_worker
-from surefoot_checker.check import judge_certificate
-from surefoot_checker.kernel.strict_json import BadCertificate
-from surefoot_checker.kernel.untrusted_file import ReadError
 
 NOT_IN_TIME = "it could not be checked in time"
 
@@ -26,6 +23,8 @@ class CheckerAnswer:
 
 def ask_checker(content: Mapping[str, Any], seconds: float) -> CheckerAnswer:
     """What the checker says of a certificate within that time."""
+    import surefoot_checker.check  # noqa: F401 - here, so that a worker that is forked now has it already
+
     if seconds <= 0:
         return CheckerAnswer(False, NOT_IN_TIME)
     with borrow_worker() as worker:
@@ -38,6 +37,10 @@ def ask_checker(content: Mapping[str, Any], seconds: float) -> CheckerAnswer:
 
 
 def _judge_in_folder(content: Mapping[str, Any], folder: str) -> CheckerAnswer:
+    from surefoot_checker.check import judge_certificate
+    from surefoot_checker.kernel.strict_json import BadCertificate
+    from surefoot_checker.kernel.untrusted_file import ReadError
+
     os.chdir(folder)  # where the names of files are meant; this process may be older than that
     try:
         found = judge_certificate(dict(content))

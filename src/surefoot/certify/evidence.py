@@ -4,6 +4,9 @@ Traces are replayed, certificates are given to the independent checker. What an 
 reasons is proved once more, in the form that the checker derives itself; where that fails the verdict stays
 what it was, the word of a solver, and a note says what is not certified. All of that is done in the time of
 the question: what could not be checked by then is kept, so that it can be checked later.
+
+What proves and what checks proofs is imported where it is used: a run is replayed without it, and a command
+that shows a violation should not take a second to begin.
 """
 
 from __future__ import annotations
@@ -11,14 +14,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from surefoot.certify.barrier.claim import build_barrier_certificate
-from surefoot.certify.barrier.convergence import build_convergence_certificate
 from surefoot.certify.checker_process import CheckerAnswer, ask_checker
 from surefoot.certify.replay import replay, replay_stem
 from surefoot.certify.runs.argument import ProofAid
 from surefoot.certify.runs.canonical import run_problem_to_json
-from surefoot.certify.runs.prove import prove_run_certificate, run_certificate_content
-from surefoot.certify.runs.recurrence import recurrence_certificate
 from surefoot.certify.values.claim import build_graph_certificate, build_process_certificate
 from surefoot.certify.vnnlib_claim import cases_without_controls, restate_for_files
 from surefoot.errors import Unsupported
@@ -114,6 +113,9 @@ def _certify_by_kind(
                 return CheckedEvidence(Unknown(Reason.SPURIOUS, f"the trace does not replay: {why}"), False)
             return CheckedEvidence(verdict, True)
         case Proved(Certificate("barrier" | "convergence" as kind, sets)):
+            from surefoot.certify.barrier.claim import build_barrier_certificate
+            from surefoot.certify.barrier.convergence import build_convergence_certificate
+
             build = build_barrier_certificate if kind == "barrier" else build_convergence_certificate
             try:
                 closed: Certificate | str = build(problem, sets)
@@ -296,6 +298,8 @@ def certify_sets(
 
     The claim is about the starts that the sets cover: whether these are all is for the caller to say.
     """
+    from surefoot.certify.barrier.claim import build_barrier_certificate
+
     try:
         claimed = build_barrier_certificate(problem, sets)
     except Unsupported as why:
@@ -332,6 +336,8 @@ def _certify_recurrence(
     """A run into a set that it need not leave: replayed, and the set certified; or no answer."""
     if (why := replay_stem(problem, trace)) is not None:
         return CheckedEvidence(Unknown(Reason.SPURIOUS, f"the trace does not replay: {why}"), False)
+    from surefoot.certify.runs.recurrence import recurrence_certificate
+
     found = recurrence_certificate(problem, trace, inputs, _proof_budget(budget))
     if isinstance(found, str):
         what = "a run was found that stays among states that are not good, but that is not certified"
@@ -355,6 +361,8 @@ def _certify_start(
     problem: Problem, proved: Proved, otherwise: Holds, inputs: Mapping[str, str], budget: Budget
 ) -> CheckedEvidence:
     """A proof about the first state alone: the engine's, if it also shows what the checker derives."""
+    from surefoot.certify.runs.prove import run_certificate_content
+
     argument, content = ProofArgument("unrolled", 0), proved.certificate.content
     try:
         written = run_problem_to_json(problem, inputs)
@@ -398,6 +406,8 @@ def _certify_runs(
         written = run_problem_to_json(problem, inputs)
     except Unsupported as why:
         return str(why)
+    from surefoot.certify.runs.prove import prove_run_certificate
+
     single = "float32" if arithmetic == "proved" else "real"
     return prove_run_certificate(
         problem, written, argument, _proof_budget(budget), single, aid, simple=simple

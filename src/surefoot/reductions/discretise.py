@@ -20,6 +20,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from surefoot.errors import InvalidProblem, SurefootError, Unsupported, did_you_mean
+from surefoot.formats.model_file import LoadedModel
 from surefoot.problem.environment import Edge, Environment, Outcome, Update
 from surefoot.problem.flow import Flow
 from surefoot.problem.problem import Problem
@@ -180,3 +181,15 @@ def _count_leaves(term: Term, seen: dict[int, Counter[str]]) -> Counter[str]:
 
 
 DISCRETISE = Reduction("discretise", discretise_objection, discretise, keep_answer)
+
+
+def set_time_semantics(loaded: LoadedModel, time: str | None, method: str | None) -> LoadedModel:
+    """The problems in that time; both are part of how they were read."""
+    if time is None:
+        if method is not None:
+            what = "there is a method, and no time that it could be about"
+            raise InvalidProblem(what, fix="say which time: steps or continuous", where="method")
+        return loaded
+    problems = {name: in_time(problem, time, method) for name, problem in loaded.problems.items()}
+    more = {"time": time} | ({} if method is None else {"method": method})
+    return replace(loaded, problems=problems, source={**loaded.source, **more})

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from surefoot.certify.replay import replay
 from surefoot.engines.falsify import Falsify
 from surefoot.engines.falsify.suspicion import confirm_run
-from surefoot.engines.falsify.watch import Watch, compile_watched, watched_condition
+from surefoot.engines.falsify.watch import Watch, compile_watched
 from surefoot.errors import SurefootError
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Within
@@ -28,8 +28,6 @@ from surefoot.simulate.batch.numbers import RunNumbers, numbers_of_rows
 from surefoot.simulate.batch.runs import BatchRuns, begin_runs, moves_of_run
 from surefoot.simulate.batch.state_columns import Names, columns_from_rows
 from surefoot.simulate.starts import StartSamples, prepare_starts
-from surefoot.term.reserved_names import output_index
-from surefoot.term.term import free_names
 from surefoot.verdict.sentences import count_noun
 from surefoot.verdict.verdict import Reason, Result, Trace, Unknown, Violated
 from surefoot.work.budget import Budget
@@ -142,8 +140,7 @@ class _WitnessSearch:
     def _look_by_chance(self) -> None:
         """Batches of random runs; of those that violate it some that differ are made by the reference."""
         rng = np.random.default_rng((self.budget.seed % 2**63, _STREAM))
-        outputs = any(output_index(n) is not None for n in free_names(watched_condition(self.problem)))
-        model = make_batch_model(self.problem, outputs=outputs)
+        model = make_batch_model(self.problem)
         for number in range(BATCHES):
             suspects = self._suspects(model, rng, number)
             shortest = min(len(t.moves) for t in self.found.values())

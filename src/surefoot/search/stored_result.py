@@ -7,7 +7,6 @@ be what its verdict says.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from surefoot.formats.result_json import StoredResult, annotate_trace
 from surefoot.formats.vnnlib import no_float32_point, problem_from_vnnlib, read_vnnlib_file
 from surefoot.problem.problem import Problem
 from surefoot.problem.property_printer import show_property
-from surefoot.reductions.discretise import discretise, in_time
+from surefoot.reductions.discretise import discretise, set_time_semantics
 from surefoot.run import arithmetic_of, in_reals_only
 from surefoot.search.search_evidence import (
     SearchEvidence,
@@ -39,18 +38,6 @@ from surefoot_checker.check import judge_certificate
 from surefoot_checker.kernel.strict_json import BadCertificate
 
 Reload = Callable[[Mapping[str, Any]], LoadedModel]
-
-
-def set_time_semantics(loaded: LoadedModel, time: str | None, method: str | None) -> LoadedModel:
-    """The problems in that time; both are part of how they were read."""
-    if time is None:
-        if method is not None:
-            what = "there is a method, and no time that it could be about"
-            raise InvalidProblem(what, fix="say which time: steps or continuous", where="method")
-        return loaded
-    problems = {name: in_time(problem, time, method) for name, problem in loaded.problems.items()}
-    more = {"time": time} | ({} if method is None else {"method": method})
-    return replace(loaded, problems=problems, source={**loaded.source, **more})
 
 
 def reload_source(

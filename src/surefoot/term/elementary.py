@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from decimal import ROUND_HALF_EVEN, Context, Decimal, localcontext
 from fractions import Fraction
+from functools import lru_cache
 
 _PRECISION = 60
 _LARGEST_ANGLE = Decimal(10) ** 20
@@ -109,6 +110,7 @@ def _decimal_from_fraction(value: Fraction) -> Decimal:
     return Decimal(value.numerator) / Decimal(value.denominator)
 
 
+@lru_cache(maxsize=2**14)  # a term asks for one sine several times, and a run is made again
 def elementary_value(name: str, value: Fraction) -> float:
     """The float64 nearest to the function's true value."""
     with localcontext(Context(prec=_PRECISION * 2 if name == "tanh" else _PRECISION + 10)):

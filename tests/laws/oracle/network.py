@@ -46,7 +46,9 @@ def softmax_shares(outputs: Sequence[np.float32]) -> list[Fraction]:
     return [part / sum(parts) for part in parts]
 
 
-def write_network(layers: Sequence[Layer], path: Path, *, batch: bool, softmax: bool = False) -> None:
+def write_network(
+    layers: Sequence[Layer], path: Path, *, batch: bool, softmax: bool = False, activation: str = "Relu"
+) -> None:
     width, height = len(layers[0].weights[0]), len(layers[-1].weights)
     nodes, tensors, current = [], [], "observation"
     for i, layer in enumerate(layers):
@@ -60,7 +62,7 @@ def write_network(layers: Sequence[Layer], path: Path, *, batch: bool, softmax: 
         result = "scores" if last else f"z{i}"
         nodes.append(helper.make_node("Gemm", [current, f"w{i}", f"b{i}"], [result], transB=1))
         if not last:
-            nodes.append(helper.make_node("Relu", [result], [f"h{i}"]))
+            nodes.append(helper.make_node(activation, [result], [f"h{i}"]))
         current = f"h{i}"
     end = "scores"
     if softmax:

@@ -1,8 +1,9 @@
 """Runs that came nearest have offspring: their starts and their numbers, mixed and changed.
 
 Starts move by the difference of two others, which keeps linear equations, by noise as wide as the best are
-spread, or between two of them; one that misses the initial condition is left as its parent was. Numbers are
-changed piece by piece, exchanged from some step on, or drawn anew from there.
+spread, between two of them, or along the secant through two to where the distance would be 0; one that misses
+the initial condition is left as its parent was. Numbers are changed piece by piece, exchanged from some step
+on, drawn anew from there, or moved along that secant.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ ELITE = 0.1  # share of the runs that have offspring
 REDRAWN = 0.1  # share of the starts that are new
 PIECES = 8  # of a run whose numbers are changed together
 LEAST_NOISE = 0.02
+FARTHEST = 10.0  # times the difference of two parents
 SHORT_BITS = 16  # of a changed start within its spread, in exact arithmetic
 
 
@@ -63,9 +65,29 @@ def breed_population(
         starts, best = _pick_starts(starts, again), best[again]
         numbers = numbers.breed(len(again), lambda n: n[again])
     parents = rng.integers(len(best), size=(3, count))
-    children = breed_starts(environment, starts, parents, source, rng)
-    made = numbers.breed(count, lambda n: _breed_numbers(n, parents, rng))
+    secants = _secant_shares(best, parents, rng)
+    children = breed_starts(environment, starts, parents, secants, source, rng)
+    made = numbers.breed(count, lambda n: _breed_numbers(n, parents, secants, rng))
     return Population(children, made, starts, numbers, best)
+
+
+def _secant_shares(
+    values: NDArray[np.float64], parents: NDArray[np.int64], rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """How far from the first parent towards the second the distance would be 0, if it were linear there.
+
+    Between them, if they are on different sides of it; beyond the first one, if both are on one side. That is
+    what a gradient would be used for, along a direction that the best runs differ in.
+    """
+    a, b = values[parents[0]], values[parents[1]]
+    with np.errstate(all="ignore"):
+        between, beyond = a / (a + b), a / (a - b)
+    found = np.where(rng.random(len(a)) < 0.5, between, beyond)
+    return np.asarray(np.clip(np.nan_to_num(found), -FARTHEST, FARTHEST))
+
+
+def keep_first(starts: StartSamples, count: int) -> StartSamples:
+    return starts if count == len(starts) else _pick_starts(starts, np.arange(count))
 
 
 def _pick_starts(starts: StartSamples, rows: NDArray[np.int64]) -> StartSamples:
@@ -103,6 +125,7 @@ def breed_starts(
     environment: Environment,
     elite: StartSamples,
     parents: NDArray[np.int64],
+    secants: NDArray[np.float64],
     source: StartSource,
     rng: np.random.Generator,
 ) -> StartSamples:
@@ -110,9 +133,10 @@ def breed_starts(
     count = parents.shape[1]
     base = _pick_starts(elite, parents[0])
     manner: NDArray[np.int64] = rng.integers(
-        0, 4, size=(count,)
-    )  # as it was, by a difference, by noise, between two
+        0, 5, size=(count,)
+    )  # as it was, by a difference, by noise, between two, by a secant
     factor = np.where(rng.random(count) < 0.5, 1.0, rng.random(count))
+    factor = np.where(manner == 4, secants, factor)
     keys = {location_key(c.name) for c in environment.components}
     columns = {}
     for name, kind in column_kinds(environment).items():
@@ -188,12 +212,17 @@ def _exact_columns(
 
 
 def _breed_numbers(
-    numbers: NDArray[np.float64], parents: NDArray[np.int64], rng: np.random.Generator
+    numbers: NDArray[np.float64],
+    parents: NDArray[np.int64],
+    secants: NDArray[np.float64],
+    rng: np.random.Generator,
 ) -> NDArray[np.float64]:
-    """Those of the first parent: as they were, changed in pieces, exchanged or drawn anew from a step on."""
+    """Those of the first parent: as they were, changed in pieces, exchanged or drawn anew from a step on, or
+    moved along the secant of two.
+    """
     count, steps = parents.shape[1], numbers.shape[1]
     own = numbers[parents[0]]
-    manner = rng.integers(0, 4, size=(count, 1))
+    manner = rng.integers(0, 5, size=(count, 1))
     place = np.minimum(np.arange(steps) * PIECES // steps, PIECES - 1)
     spread = np.maximum(numbers.std(axis=0), LEAST_NOISE)
     pieces = rng.normal(size=(count, PIECES)) * (rng.random((count, PIECES)) < 0.5)
@@ -203,5 +232,8 @@ def _breed_numbers(
     later = np.arange(steps) >= since
     exchanged = np.where(later, numbers[parents[1]], own)
     drawn = np.where(later, fresh_numbers(count, steps, rng), own)
-    mixed = np.select([manner == 0, manner == 1, manner == 2], [own, changed, exchanged], drawn)
+    moved = own + secants[:, None] * (numbers[parents[1]] - own)
+    mixed = np.select(
+        [manner == 0, manner == 1, manner == 2, manner == 3], [own, changed, exchanged, drawn], moved
+    )
     return np.asarray(np.clip(mixed, 0.0, float(np.nextafter(1.0, 0.0))))

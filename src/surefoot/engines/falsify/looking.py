@@ -7,22 +7,30 @@ what came nearest. Whoever asks may stop after every step of a batch and ask to 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import count as count_from
 
 import numpy as np
+from numpy.typing import NDArray
 
-from surefoot.engines.falsify.evolution import Population, breed_population
-from surefoot.engines.falsify.robustness import Robustness, make_robustness
+from surefoot.engines.falsify.archive import Archive, Origins, Stretch, make_archive
+from surefoot.engines.falsify.evolution import Population, breed_population, keep_first
+from surefoot.engines.falsify.joined_runs import join_runs
+from surefoot.engines.falsify.nearness import describe_nearest
+from surefoot.engines.falsify.robustness import make_robustness
 from surefoot.engines.falsify.score import Score
-from surefoot.engines.falsify.suspicion import confirm_some
+from surefoot.engines.falsify.suspicion import Origin, confirm_some, confirm_stepwise, origin_in
 from surefoot.engines.falsify.watch import Watch, compile_watched, hash_rows, watched_condition
+from surefoot.problem.meaning.decision import action_names
+from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
-from surefoot.problem.property import Never, Within
+from surefoot.problem.property import Never, Recurs, Within
+from surefoot.problem.semantics import State
 from surefoot.simulate.batch.conditions import BatchConditions
-from surefoot.simulate.batch.model import BatchModel, Rows, make_batch_model
+from surefoot.simulate.batch.model import BatchModel, BatchStep, Rows, make_batch_model
 from surefoot.simulate.batch.numbers import GivenNumbers, Numbers, RunNumbers, numbers_of_rows
 from surefoot.simulate.batch.runs import BatchRuns, begin_runs
+from surefoot.simulate.batch.state_columns import rows_from_columns
 from surefoot.simulate.starts import StartSamples, StartSource, prepare_starts
 from surefoot.verdict.sentences import count_noun
 from surefoot.verdict.verdict import Reason, Trace, Unknown, Verdict, Violated
@@ -31,11 +39,15 @@ from surefoot.work.budget import Budget
 WIDE_LANES, WIDE_STEPS = (128, 4096), (24, 256)  # the first and the last batch of many short runs
 LONG_LANES, LONG_STEPS = (32, 256), (128, 4096)  # and of few long ones
 WIDEST_FIRST = 4  # batches before the first search
+FEW_TRANSITIONS = 40  # with more the reference takes long for a step: long runs come later
 MOST_CELLS = 2**20  # runs times steps of a batch: they are remembered
 SEARCH_STEPS = (32, 128, 512)
 POPULATION, GENERATIONS, PATIENCE = 200, 24, 6
 MOST_DOUBTS = 16  # suspicions of a batch that are made again in vain
 FIRST_LOOK = 2  # batches
+FIRST_TIMES, MOST_FIRST_SECONDS = 4.0, 3.0  # of the time to make ready, a first turn; seconds of it
+RARE = 0.005  # an action is rare that is taken less often
+EXPLORE_LANES, EXPLORE_STEPS, EXPLORE_BATCHES = 256, 32, 16  # of runs that go on from kept states
 RETURNS = (8, 4)  # after so many steps runs that return are looked for, then after so many times more
 
 
@@ -52,9 +64,11 @@ class Looking:
     longest: int = 0
     taken: int = 0
     rounds: int = 0  # batches of random runs that are over
+    nearest: float = np.inf  # distance of the nearest state to a bad one, and that state
+    nearest_state: State | None = None
+    slowest: int = -1  # steps until a good state, or between them
     _batches: int = 0
     _events: Iterator[Trace | None] | None = None
-    _budget: Budget = field(default_factory=Budget)
 
     def look_first(self, problem: Problem, budget: Budget) -> Verdict:
         """A run that violates the property, if the first batches have one."""
@@ -67,7 +81,6 @@ class Looking:
     def _look(self, budget: Budget, rounds: int | None) -> Verdict:
         if self._events is None:
             budget = self._prepare(budget)
-        self._budget = budget
         assert self._events is not None
         told = 0.0
         try:
@@ -85,13 +98,17 @@ class Looking:
 
     def describe(self) -> str:
         runs = count_noun(self.made, "run")
-        return f"none of {runs} of up to {count_noun(self.longest, 'step')} violated it"
+        near = describe_nearest(self.problem, self.nearest_state, self.slowest)
+        return f"none of {runs} of up to {count_noun(self.longest, 'step')} violated it" + (
+            f"; {near}" if near else ""
+        )
 
     def _prepare(self, budget: Budget) -> Budget:
-        """A turn in which everything has to be made ready lasts as long again."""
+        """A turn in which everything has to be made ready lasts some times as long."""
         before = budget.elapsed_seconds()
-        self._events = _Batches(self).look()
+        self._events = RunBatches(self).look()
         taken = budget.elapsed_seconds() - before
+        taken = max(taken, min(FIRST_TIMES * taken, MOST_FIRST_SECONDS))
         return replace(budget, seconds=max(budget.seconds, budget.elapsed_seconds() + taken))
 
 
@@ -104,7 +121,7 @@ def property_steps(problem: Problem) -> int | None:
             return None
 
 
-class _Batches:
+class RunBatches:
     """What is made once for all batches."""
 
     def __init__(self, looking: Looking) -> None:
@@ -113,7 +130,11 @@ class _Batches:
         self.watched: BatchConditions = compile_watched(self.problem, self.model)
         self.bound = property_steps(self.problem)
         self.sources: dict[bool, StartSource] = {}
-        self.robustness: Robustness | None = None
+        wanted = isinstance(self.problem.property, Never)
+        self.robustness = make_robustness(self.model, watched_condition(self.problem), holds=wanted)
+        self.archive: Archive | None = None
+        self.open = False  # whether anything is left open in some state
+        self.decisions = _count_outputs(self.problem)
         self.source(False, self.next_rng())
 
     def next_rng(self) -> np.random.Generator:
@@ -134,22 +155,31 @@ class _Batches:
         wide = _growing(WIDE_LANES, WIDE_STEPS, (4, 2))
         long = _growing(LONG_LANES, LONG_STEPS, (2, 4))
         for number in count_from():
-            lanes, steps = next(long if number % 2 else wide)
+            is_long = number % 2 == 1 and (number % 4 == 3 or len(self.model.transitions) <= FEW_TRANSITIONS)
+            lanes, steps = next(long if is_long else wide)
+            if is_long and self.bound is not None:
+                steps = max(steps, min(self.bound, LONG_STEPS[1]))  # somebody thinks that so many matter
             alone = yield from self.random_batch(lanes, self.limit(steps), number)
             self.looking.rounds += 1
             if alone:
                 yield from self.only_run()
                 return
-            if self.is_done():
-                return
             if number >= WIDEST_FIRST - 1 and number % 2:
                 place = (number - WIDEST_FIRST + 1) // 2
                 yield from self.search(self.limit(SEARCH_STEPS[place % len(SEARCH_STEPS)]))
+                yield from self.explore()
+                if (wanted := self.rare_output(place)) is not None:
+                    yield from self.search(self.limit(SEARCH_STEPS[place % len(SEARCH_STEPS)]), wanted)
+            if self.is_done():
+                return
+
+    def room(self, lanes: int) -> int:
+        """So many runs of those that are asked for."""
+        most = lanes if self.looking.runs is None else min(lanes, self.looking.runs - self.looking.made)
+        return max(most, 0)
 
     def draw(self, lanes: int, rng: np.random.Generator, corners: bool) -> StartSamples:
-        if self.looking.runs is not None:
-            lanes = min(lanes, self.looking.runs - self.looking.made)
-        return self.source(corners, rng).draw(max(lanes, 1), rng)
+        return self.source(corners, rng).draw(max(self.room(lanes), 1), rng)
 
     def source(self, corners: bool, rng: np.random.Generator) -> StartSource:
         """Made when first needed: that may take a while."""
@@ -163,6 +193,7 @@ class _Batches:
         starts = self.draw(min(lanes, max(1, MOST_CELLS // (steps + 1))), rng, corners=number % 4 >= 2)
         numbers = RunNumbers(len(starts), rng, plain=number < 2)
         yield from self.batch(starts, numbers, steps, by_probability=number % 4 in (0, 3))
+        self.open |= numbers.asked
         return not numbers.asked and len(np.unique(hash_rows(starts.columns, len(starts)))) == 1
 
     def only_run(self) -> Iterator[Trace | None]:
@@ -179,17 +210,26 @@ class _Batches:
         *,
         by_probability: bool = True,
         score: Score | None = None,
+        archive: Archive | None = None,
+        origins: Origins = (),
     ) -> Generator[Trace | None, None, None]:
-        """One batch of runs, step by step."""
+        """One batch of runs, step by step; `archive` keeps states, `origins`: they go on from kept ones."""
         problem, looking = self.problem, self.looking
         runs, watch = begin_runs(self.model, starts.columns), Watch(problem, self.watched, len(starts))
+        score = score or Score(problem, self.robustness, len(starts), steps)
+        origin = origin_in(problem.environment, starts)
+        if archive is not None:
+            archive.begin(Stretch(runs, None if origins else starts, origins))
+            if origins:
+                back = archive.trace_back
+                origin = lambda row: back(origins[row])  # noqa: E731
         doubts, returns = 0, RETURNS[0]
         looking.made += len(starts)
 
-        def confirm(rows: Rows, runs: BatchRuns = runs) -> Iterator[Trace]:
+        def confirm(rows: Rows, runs: BatchRuns = runs) -> Iterator[Trace | None]:
             nonlocal doubts
             if len(rows) and doubts < MOST_DOUBTS:
-                yield from confirm_some(problem, runs, starts, rows, looking._budget)
+                yield from confirm_some(problem, runs, origin, rows)
                 doubts += len(rows)
 
         for step in range(steps + 1):
@@ -198,8 +238,10 @@ class _Batches:
             made = runs.advance(numbers_of_rows(numbers, rows), by_probability=by_probability)
             suspicious = watch.look(state, alive, rows, made)
             yield from confirm(suspicious)
-            if score is not None:
-                score.look(state, alive, rows, made)
+            distances = score.look(state, alive, rows, made)
+            if archive is not None:
+                archive.note(state, alive, rows, distances, step)
+            self._count_decisions(made)
             looking.taken += len(rows)
             looking.longest = max(looking.longest, step)
             if step + 1 == returns or step == steps or not runs.alive.any():
@@ -210,23 +252,80 @@ class _Batches:
                 break
             if 2 * runs.alive.sum() < runs.count:
                 runs.drop_dead()
-        if score is not None:
-            score.finish(watch)
+        if self.open and watch.hashes:
+            yield from self._join(watch, runs, origin)
+        score.finish(watch)
+        self._note_nearest(score, watch)
 
-    def search(self, steps: int) -> Iterator[Trace | None]:
-        """A population of runs that is made to come nearer to a violation, generation by generation."""
-        if self.robustness is None:
-            wanted = isinstance(self.problem.property, Never)
-            self.robustness = make_robustness(self.model, watched_condition(self.problem), holds=wanted)
+    def _join(self, watch: Watch, runs: BatchRuns, origin: Origin) -> Iterator[Trace | None]:
+        for row, moves in join_runs(watch, runs):
+            start, before = origin(row)
+            found = yield from confirm_stepwise(self.problem, start, before + moves)
+            if isinstance(found, Trace):
+                yield found
+
+    def _note_nearest(self, score: Score, watch: Watch) -> None:
+        looking = self.looking
+        if score.nearest_state is not None and score.nearest < looking.nearest:
+            looking.nearest = score.nearest
+            looking.nearest_state = next(
+                iter(rows_from_columns(score.nearest_state, self.problem.environment, [0]))
+            )
+        seen = watch.quiet if isinstance(self.problem.property, Recurs) else watch.first_good
+        looking.slowest = max(looking.slowest, int(seen.max(initial=-1)))
+
+    def _count_decisions(self, made: BatchStep) -> None:
+        if self.decisions is not None and made.decision is not None:
+            taken = made.decision.actions
+            self.decisions += np.bincount(taken[taken >= 0], minlength=len(self.decisions))
+
+    def rare_output(self, place: int) -> int | None:
+        """An output of the network that almost never decides; None: there is none."""
+        if self.decisions is None or not self.decisions.any():
+            return None
+        rare = np.flatnonzero(self.decisions < RARE * self.decisions.sum())
+        return int(rare[place % len(rare)]) if len(rare) else None
+
+    def explore(self) -> Iterator[Trace | None]:
+        """Runs that go on from states that were met before, seldom or near to a violation."""
+        if not self.open or not isinstance(self.problem.property, Never):
+            return
+        steps = self.limit(EXPLORE_STEPS)
+        if steps < EXPLORE_STEPS:
+            return
+        archive = self.archive = self.archive or make_archive(self.problem, tuple(self.model.kinds))
+        archive.make_room()
+        rng = self.next_rng()
+        most = None if self.bound is None else self.bound - steps
+        for number in range(EXPLORE_BATCHES):
+            if self.is_done():
+                return
+            lanes = self.room(EXPLORE_LANES)
+            again = archive.draw(lanes, most, rng) if number else None
+            starts = self.draw(lanes, rng, corners=False) if again is None else again
+            numbers = RunNumbers(len(starts), rng, plain=number % 2 == 0)
+            origins = () if again is None else archive.drawn
+            yield from self.batch(
+                starts, numbers, steps, by_probability=False, archive=archive, origins=origins
+            )
+
+    def search(self, steps: int, wanted: int | None = None) -> Iterator[Trace | None]:
+        """A population of runs that is made to come nearer to a violation, generation by generation.
+
+        `wanted`: or nearer to states in which this output decides.
+        """
         rng = self.next_rng()
         lanes = min(POPULATION, max(16, MOST_CELLS // (steps + 1)))
         starts = self.draw(lanes, rng, corners=True)
         population = Population(starts, GivenNumbers(len(starts), steps, rng))
         best, since = np.inf, 0
         for _ in range(GENERATIONS):
-            score = Score(self.problem, self.robustness, len(population.starts), steps)
-            yield from self.batch(population.starts, population.numbers, steps, score=score)
             if self.is_done():
+                return
+            runs = keep_first(population.starts, self.room(len(population.starts)))
+            score = Score(self.problem, self.robustness, len(runs), steps, wanted)
+            yield from self.batch(runs, population.numbers, steps, score=score)
+            if len(runs) < len(population.starts):
                 return
             nearest = float(score.values.min())
             best, since = (nearest, 0) if nearest < best else (best, since + 1)
@@ -244,3 +343,11 @@ def _growing(
     while True:
         yield many, length
         many, length = min(by[0] * many, lanes[1]), min(by[1] * length, steps[1])
+
+
+def _count_outputs(problem: Problem) -> NDArray[np.int64] | None:
+    """Zeros, one for each output that may decide; None: none does."""
+    policy = problem.policy
+    if not isinstance(policy, NeuralPolicy) or policy.choose not in (Choose.ARGMAX, Choose.ARGMAX_APPLICABLE):
+        return None
+    return np.zeros(len(action_names(policy, problem.environment)), dtype=np.int64)

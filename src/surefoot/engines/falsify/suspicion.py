@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Callable, Generator, Hashable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 from surefoot.engines.falsify.watch import watched_condition
 from surefoot.errors import InvalidProblem
+from surefoot.problem.environment import Environment
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Within
 from surefoot.problem.semantics import Move, State, holds_in_state, is_initial, may_end
@@ -23,26 +24,47 @@ MOST_TRIED = 4  # suspicions of a step that are made again
 MOST_BITS = 100_000  # of a fraction: longer ones take too long
 
 
-def confirm_some(
-    problem: Problem, runs: BatchRuns, starts: StartSamples, rows: Rows, budget: Budget
-) -> Iterator[Trace]:
-    """Those of the first suspicious runs that the reference confirms."""
-    for row in rows[:MOST_TRIED]:
-        start = next(iter(starts.states(problem.environment, [int(row)])))
-        found = confirm_run(problem, start, moves_of_run(runs, int(row), len(runs.steps)), budget)
+Origin: TypeAlias = Callable[[int], tuple[State, list[Move]]]  # of a run: its start, and moves before it
+
+
+def origin_in(environment: Environment, starts: StartSamples) -> Origin:
+    """Of runs that begin in starts."""
+    return lambda row: (next(iter(starts.states(environment, [row]))), [])
+
+
+def confirm_some(problem: Problem, runs: BatchRuns, origin: Origin, rows: Rows) -> Iterator[Trace | None]:
+    """Those of the first suspicious runs that the reference confirms; None: it is still at work."""
+    for row in rows[:MOST_TRIED].tolist():
+        start, before = origin(row)
+        moves = before + moves_of_run(runs, row, len(runs.steps))
+        found = yield from confirm_stepwise(problem, start, moves)
         if isinstance(found, Trace):
             yield found
 
 
 def confirm_run(problem: Problem, start: State, moves: list[Move], budget: Budget) -> Trace | Refused:
-    """The run by the reference as far as it violates the property, or why it does not."""
+    """The run by the reference as far as it violates the property, or why it does not, in time."""
+    working = confirm_stepwise(problem, start, moves)
+    while True:
+        try:
+            next(working)
+        except StopIteration as done:
+            found: Trace | Refused = done.value
+            return found
+        if budget.is_spent():
+            return Refused(Reason.TIMEOUT, "the time ended while it was made again")
+
+
+def confirm_stepwise(
+    problem: Problem, start: State, moves: list[Move]
+) -> Generator[None, None, Trace | Refused]:
+    """The same, state by state: who asks may go on later, since a step of the reference may take a while."""
     states: list[State] = []
     made: list[Move] = []
     for move, state in rebuild_run(problem, start, moves):
         if _is_long(state):
             return Refused(Reason.SPURIOUS, "its numbers become too long")
-        if budget.is_spent():
-            return Refused(Reason.TIMEOUT, "the time ended while it was made again")
+        yield None
         states.append(state)
         if move is not None:
             made.append(move)

@@ -49,6 +49,7 @@ class Watch:
     first_good: NDArray[np.int64] = field(init=False)  # -1: none yet
     quiet: NDArray[np.int64] = field(init=False)  # most states in a row of which none was good
     hashes: list[NDArray[np.uint64]] = field(default_factory=list)
+    good: list[Truths] = field(default_factory=list)  # beside each of them
 
     def __post_init__(self) -> None:
         self.good_until = np.zeros(self.count, dtype=np.int64)
@@ -72,7 +73,7 @@ class Watch:
         if isinstance(asked, Within):
             over = known if number == asked.steps else ended
             return np.asarray(rows[over & (self.first_good[rows] < 0)])
-        self._note_hashes(state, alive, rows)
+        self._note_hashes(state, alive, rows, holds)
         quiet = np.asarray(ended & ~holds)
         return rows[quiet if isinstance(asked, Recurs) else quiet & (self.first_good[rows] < 0)]
 
@@ -81,12 +82,15 @@ class Watch:
         self.good_until[rows] = number + 1
         self.first_good[rows] = np.where(self.first_good[rows] < 0, number, self.first_good[rows])
 
-    def _note_hashes(self, state: Names, alive: Truths, rows: Rows) -> None:
+    def _note_hashes(self, state: Names, alive: Truths, rows: Rows, holds: Truths) -> None:
         """Runs that are over get numbers that never come back."""
         place = len(self.hashes)
         column = np.arange(place * self.count, (place + 1) * self.count, dtype=np.uint64)
         column[rows[alive]] = hash_rows({n: c[alive] for n, c in state.items()}, int(alive.sum()))
         self.hashes.append(column)
+        good = np.ones(self.count, dtype=np.bool_)
+        good[rows[alive]] = holds[alive]
+        self.good.append(good)
 
     def find_returning(self) -> Rows:
         """Runs that were twice in one state with nothing good in between, the soonest first."""

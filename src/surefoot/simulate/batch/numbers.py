@@ -13,7 +13,8 @@ from surefoot.simulate.batch.model import Rows
 
 _ALMOST_ONE = float(np.nextafter(1.0, 0.0))
 _SWITCH = 0.1  # of the steps: a held number changes
-_RANDOM, _EXTREME, _HELD = range(3)
+_RANDOM, _EXTREME, _HELD, _COARSE = range(4)
+_GRAIN = 16  # of coarse numbers: sums of them come back to what they were
 AGAIN = " again "  # in the name of what is drawn once more because an assumption was missed
 
 
@@ -36,7 +37,7 @@ def random_numbers(rng: np.random.Generator) -> Uniform:
 
 
 class RunNumbers:
-    """Each run has its manner: by chance, at the ends of ranges, or the same number for a while.
+    """Each run has its manner: by chance, fine or coarse, at the ends, or the same number for a while.
 
     `plain`: all by chance. `asked`: whether anything was left open at all.
     """
@@ -44,7 +45,7 @@ class RunNumbers:
     def __init__(self, count: int, rng: np.random.Generator, *, plain: bool = False) -> None:
         self.step, self.asked = 0, False
         self._count, self._rng = count, rng
-        self._manners = np.full(count, _RANDOM) if plain else rng.integers(0, 3, count)
+        self._manners = np.full(count, _RANDOM) if plain else rng.integers(0, 4, count)
         self._held: dict[str, NDArray[np.float64]] = {}
 
     def __call__(self, slot: str, rows: Rows) -> NDArray[np.float64]:
@@ -54,6 +55,7 @@ class RunNumbers:
             return found
         ends = np.where(found < 0.5, 0.0, _ALMOST_ONE)
         found = np.where(manners == _EXTREME, ends, found)
+        found = np.where(manners == _COARSE, np.floor(found * _GRAIN) / _GRAIN, found)
         if (manners == _HELD).any():
             before = self._held.setdefault(slot, np.full(self._count, np.nan))
             old = before[rows]
@@ -87,11 +89,12 @@ class GivenNumbers:
 
 
 def fresh_numbers(count: int, steps: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """By run and step: a third by chance, a third at the ends, a third held for a while."""
+    """By run and step: by chance, at the ends, held for a while or coarse, a quarter each."""
     found = rng.random((count, steps))
-    manners = rng.integers(0, 3, count)
+    manners = rng.integers(0, 4, count)
     ends = np.where(found < 0.5, 0.0, _ALMOST_ONE)
     found = np.where((manners == _EXTREME)[:, None], ends, found)
+    found = np.where((manners == _COARSE)[:, None], np.floor(found * _GRAIN) / _GRAIN, found)
     held = manners == _HELD
     if held.any():
         changes = rng.random((int(held.sum()), steps)) < _SWITCH

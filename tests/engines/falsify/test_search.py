@@ -1,0 +1,203 @@
+"""What random runs hardly ever meet is found by searches; what is said when nothing is found."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from time import monotonic
+
+import numpy as np
+import pytest
+from benchmarks.rare_violations import PROBLEMS, single, slip
+from tests.engines.falsify.test_falsify import counter, falsify, walker
+
+from surefoot.engines.falsify import Falsify
+from surefoot.engines.falsify.archive import Archive, Stretch, make_archive
+from surefoot.engines.falsify.joined_runs import join_runs
+from surefoot.engines.falsify.nearness import missed_parts
+from surefoot.engines.falsify.suspicion import confirm_run
+from surefoot.engines.falsify.watch import Watch, compile_watched
+from surefoot.problem.environment import Edge, Outcome, Update
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Eventually, Never, Property, Recurs, Within
+from surefoot.problem.semantics import apply_move, is_initial
+from surefoot.reductions.absorbing_goal import end_at_goal
+from surefoot.reductions.discretise import discretise
+from surefoot.simulate.batch.model import make_batch_model
+from surefoot.simulate.batch.numbers import RunNumbers, numbers_of_rows
+from surefoot.simulate.batch.runs import BatchRuns, begin_runs
+from surefoot.simulate.starts import draw_starts
+from surefoot.term.term import Term, Var, equal
+from surefoot.term.value_types import Arithmetic, Int
+from surefoot.verdict.verdict import Reason, Trace, Unknown, Violated
+from surefoot.work.budget import Budget
+
+x = Var("x")
+
+
+@pytest.mark.parametrize("runs", [1, 7, 130, 1537, 2000])
+@pytest.mark.parametrize("asked", [Never(x > 9), Within(x >= 0, 3), Recurs(x < 9)])
+def test_so_many_runs_as_are_asked_for_and_no_more(asked: Property, runs: int) -> None:
+    found = falsify(counter(asked), runs=runs, steps=8)
+    assert isinstance(found, Unknown)
+    assert f"none of {runs} run" in found.detail
+
+
+@pytest.mark.parametrize("name", ["needle", "keys", "resonance", "uphill"])
+def test_a_search_is_led_to_what_chance_does_not_meet(name: str) -> None:
+    assert isinstance(falsify(PROBLEMS[name]()), Violated)
+
+
+def test_actions_that_a_policy_almost_never_takes_are_looked_for() -> None:
+    assert isinstance(falsify(slip(1e-4)), Violated)
+
+
+def test_the_nearest_run_is_told_by_what_it_missed() -> None:
+    found = falsify(walker(Arithmetic.FLOAT64, x > 5), runs=500)
+    assert isinstance(found, Unknown)
+    assert "the nearest missed `x > 5` by 4" in found.detail
+    problem = counter(Never((x > 9) & equal(x, 4) | (x < 0)))
+    assert missed_parts(problem, {"x": 3}, problem.property.bad, holds=True) == (("x < 0", 3.0),)  # type: ignore[union-attr]
+
+
+def test_of_several_ways_to_be_bad_the_nearest_is_told() -> None:
+    problem = counter(Never((x > 9) | (x < -20)))
+    assert missed_parts(problem, {"x": 3}, problem.property.bad, holds=True) == (("x > 9", 6.0),)  # type: ignore[union-attr]
+
+
+def test_a_suspicion_outlives_its_turn() -> None:
+    """Turns that end while a run is made again do not lose it."""
+    ending = end_at_goal(discretise(walker(Arithmetic.EXACT, x > Fraction(9, 10))))
+    looking = Falsify().begin(ending, 0)
+    found = looking.check(ending, Budget(0))
+    for _ in range(2_000):
+        if isinstance(found, Violated):
+            break
+        found = looking.check(ending, Budget(0))
+    assert isinstance(found, Violated)
+
+
+def test_the_slowest_run_is_told_where_something_good_is_met() -> None:
+    found = falsify(counter(Within(x >= 3, 6)), runs=300)
+    assert isinstance(found, Unknown)
+    assert "the latest first good state came after 3 steps" in found.detail
+
+
+def ring(size: int, start: Term = equal(x, 0)) -> Problem:  # noqa: B008
+    """Round and round in steps forward or home; good is to come home to 0."""
+    forward = Edge("main", "on", guard=x < size, outcomes=(Outcome(1, (Update(x, x + 1),), target="main"),))
+    back = Edge(
+        "main", "back", guard=x >= size - 1, outcomes=(Outcome(1, (Update(x, 0 * x + 1),), target="main"),)
+    )
+    home = Edge("main", "home", guard=x > 0, outcomes=(Outcome(1, (Update(x, 0 * x),), target="main"),))
+    return single(
+        "ring", {"x": Int(0, size)}, start, [forward, back, home], Recurs(equal(x, 0)),
+        arithmetic=Arithmetic.EXACT,
+    )  # fmt: skip
+
+
+def make_runs(
+    problem: Problem, count: int, steps: int, seed: int, see: Callable[..., None] | None = None
+) -> tuple[BatchRuns, Watch]:
+    rng, model = np.random.default_rng(seed), make_batch_model(problem)
+    starts = draw_starts(problem.environment, count, rng)
+    runs, watch = begin_runs(model, starts.columns), Watch(problem, compile_watched(problem, model), count)
+    numbers = RunNumbers(count, rng, plain=True)
+    for step in range(steps + 1):
+        state, alive, rows = runs.state, runs.alive.copy(), runs.rows
+        made = runs.advance(numbers_of_rows(numbers, rows))
+        watch.look(state, alive, rows, made)
+        if see is not None:
+            see(runs, starts, state, alive, rows, step)
+    return runs, watch
+
+
+def test_one_run_goes_on_where_another_one_was() -> None:
+    """Of runs of 3 steps none returns to a state, since the ring has 5; together they do."""
+    problem = ring(6, start=x > 0)
+    runs, watch = make_runs(problem, 400, 3, 3)
+    lasso = False
+    for row, moves in join_runs(watch, runs):
+        found = confirm_run(problem, {"x": int(runs.start["x"][row])}, moves, Budget(20))
+        assert isinstance(found, Trace)
+        assert found.loop is not None
+        lasso = True
+    assert lasso
+    assert not len(watch.find_returning())
+
+
+@pytest.mark.parametrize("asked", [Eventually(x < 0), Recurs(equal(x, 0))])
+def test_lassos_are_found_where_runs_stray(asked: Property) -> None:
+    problem = ring(40)
+    assert isinstance(falsify(Problem("ring", problem.environment, None, asked), runs=3_000), Violated)
+
+
+def test_kept_states_are_where_their_moves_lead() -> None:
+    problem = PROBLEMS["keys"]()
+    kept: Archive = make_archive(problem, ("x", "y", "k"))
+
+    def see(runs: BatchRuns, starts: object, state: object, alive: object, rows: object, step: int) -> None:
+        if not step:
+            kept.begin(Stretch(runs, starts, ()))  # type: ignore[arg-type]
+        kept.note(state, alive, rows, np.zeros(len(rows)), step)  # type: ignore[arg-type]
+
+    make_runs(problem, 50, 12, 1, see)
+    assert len(kept.states) > 50
+    for place, state in enumerate(kept.states):
+        now, moves = kept.trace_back(kept.origins[place])
+        assert is_initial(problem.environment, now)
+        assert len(moves) == kept.depths[place]
+        for move in moves:
+            now = apply_move(problem, now, move)
+        assert now == state
+
+
+def test_an_interruption_of_the_command_gives_what_there_is(tmp_path: Path) -> None:
+    text = """
+        initial = "0 <= x <= 0.1"
+        arithmetic = "float64"
+        [variables]
+        x = "real"
+        [[edges]]
+        chosen = { d = "real [-0.1, 0.1]" }
+        updates = { x = "0.9 * x + d" }
+        [properties]
+        below = "never x > 5"
+    """
+    (tmp_path / "walk.toml").write_text(text, encoding="utf-8")
+    command = [
+        sys.executable,
+        "-m",
+        "surefoot",
+        "check",
+        "walk.toml",
+        "--engine",
+        "falsify",
+        "--timeout",
+        "60",
+    ]
+    child = subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ}
+    )
+    assert child.stderr is not None
+    began, seen = monotonic(), b""
+    while b"none of" not in seen and monotonic() < began + 50:
+        seen += os.read(child.stderr.fileno(), 4096)
+    child.send_signal(signal.SIGINT)
+    out, _ = child.communicate(timeout=40)
+    assert b"none of" in out
+    assert b"the nearest missed `x > 5`" in out
+
+
+def test_the_time_is_kept() -> None:
+    problem = walker(Arithmetic.FLOAT64, x > 5)
+    began = monotonic()
+    found = falsify(problem, seconds=1.0)
+    assert monotonic() - began < 4
+    assert isinstance(found, Unknown)
+    assert found.reason is Reason.TIMEOUT
