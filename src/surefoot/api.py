@@ -67,6 +67,7 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
     from surefoot.formats.untrusted.regular_file import (
         NO_SUCH_FILE as NO_SUCH_FILE, require_file as require_file,
     )
+    from surefoot.interface.certificate import check_certificate as check_certificate
     from surefoot.interface.environment import Environment as Environment, EnvironmentData as EnvironmentData
     from surefoot.interface.expression import (
         Expression as Expression, array as array, boolean as boolean, choose_value as choose_value,
@@ -79,7 +80,7 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
         never_before as never_before, probability_of as probability_of, recurs as recurs, within as within,
     )
     from surefoot.interface.questions import (
-        check as check, check_certificate as check_certificate, faults as faults, heatmap as heatmap,
+        check as check, faults as faults, heatmap as heatmap,
         load as load, probability as probability, shield as shield,
     )
     from surefoot.interface.result import CheckResult as CheckResult
@@ -315,7 +316,8 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
 
 _USER_SECTIONS: tuple[dict[str, str], ...] = (  # module below `surefoot` -> its names
     {  # Questions and answers
-        ".interface.questions": "check check_certificate faults heatmap load probability shield",
+        ".interface.certificate": "check_certificate",
+        ".interface.questions": "check faults heatmap load probability shield",
         ".interface.faults": "PolicyFaults",
         ".interface.result": "CheckResult",
         ".run": "verify",

@@ -13,14 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from surefoot.engines.protocol import Engine
-from surefoot.errors import InvalidProblem, SurefootError, WrongType, did_you_mean
-from surefoot.formats.json_file import read_json, read_stored_results
+from surefoot.errors import InvalidProblem, WrongType, did_you_mean
 from surefoot.formats.model_file import read_model
 from surefoot.interface.argument_names import tell_arguments
 from surefoot.interface.environment import plain_environment
 from surefoot.interface.expression import Expression, Operand, expression_from, number_from
 from surefoot.interface.policy import FilePolicy
-from surefoot.interface.result import CheckResult, ProofFile
+from surefoot.interface.result import CheckResult
 from surefoot.problem.environment import Environment as EnvironmentData
 from surefoot.problem.policy import Policy, ProgramPolicy, take_policy
 from surefoot.problem.problem import Problem
@@ -32,10 +31,7 @@ from surefoot.search.find_witnesses import with_witnesses
 from surefoot.term.arguments import describe_value, take_in_range, take_named_tuple, take_tuple, whole_number
 from surefoot.term.printer import show_term
 from surefoot.term.term import Term
-from surefoot.verdict.verdict import Certificate
 from surefoot.work.budget import Budget
-from surefoot_checker.check import CheckerVerdict, judge_certificate, read_certificate
-from surefoot_checker.kernel.strict_json import BadCertificate
 
 if TYPE_CHECKING:
     from surefoot.interface.faults import PolicyFaults
@@ -557,48 +553,3 @@ def select_engines(
     if "solver" in options or "solver" not in known[engine]:
         return kind(**options)
     return [replace(one, **options) for one in build_portfolio() if one.name == engine]  # type: ignore[type-var]
-
-
-def _is_stored_result(path: Path) -> bool:
-    try:
-        return bool(read_stored_results(read_json(path), path))
-    except SurefootError:
-        return False
-
-
-def check_certificate(certificate: PathText | ProofFile | Certificate | CheckResult) -> CheckerVerdict:
-    """What the independent checker says of a certificate: `accepted`, the `claim` that it proves, or the
-    `reason` why it does not. A path is that of a certificate alone.
-
-    >>> check_certificate(42)
-    Traceback (most recent call last):
-    surefoot.errors.WrongType: `42` is not a certificate; fix: give its path, or `result.certificate`
-    """
-    base = Path()
-    fix = "give its path, or `result.certificate`"
-    content: Mapping[str, Any]
-    if isinstance(certificate, CheckResult):
-        if certificate.certificate is None:
-            raise InvalidProblem("the result has no certificate", fix="only proofs and values have one")
-        content = certificate.certificate.content
-    elif isinstance(certificate, ProofFile | Certificate):
-        content = certificate.content
-    elif isinstance(certificate, str | PathLike):
-        base = Path(certificate).parent
-        try:
-            content = read_certificate(Path(certificate))
-        except (BadCertificate, OSError) as error:
-            if _is_stored_result(Path(certificate)):
-                fix = f"run `surefoot certify {certificate}`, or save `result.certificate` and give that"
-                raise InvalidProblem(
-                    "this is a saved result, not a certificate", fix=fix, where=str(certificate)
-                ) from None
-            raise InvalidProblem(str(error), fix=fix) from None
-        if "surefoot-certificate" not in content:
-            raise InvalidProblem("this is no certificate", fix=fix, where=str(certificate))
-    else:
-        raise WrongType(f"{describe_value(certificate)} is not a certificate", fix=fix)
-    try:
-        return judge_certificate(content, base=base)
-    except BadCertificate as error:
-        return CheckerVerdict(False, str(error))
