@@ -487,7 +487,7 @@ def _problem_notes(problem: Problem) -> tuple[str, ...]:
             " change at any time, and what is proved holds at all times"
         )
     if problem.environment.start_laws:
-        found.append("laws of start values are for simulation: proofs and bounds are about every start")
+        found.append("laws of start values count where an average over starts is asked for, and else nowhere")
     if problem.environment.overapproximate:
         found.append("the environment is an over-approximation: a trace may not exist in the real system")
     if problem.policy is None and not isinstance(problem.property, Probability | Expected):

@@ -123,7 +123,8 @@ def start_rows(
         try:
             return initial_rows(environment, layout), None
         except Unsupported as error:
-            fix = f"{error.fix}, or draw starts by a law: --starts uniform" if error.fix else ""
+            other = "or draw starts by a law: --starts uniform, or `over avg` with laws in [starts]"
+            fix = f"{error.fix}, {other}" if error.fix else ""
             raise Unsupported(error.what, fix=fix) from None
     if not environment.start_laws:
         try:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from tests.simulate.test_compiled import same
 
+from surefoot.engines.explicit import Explicit
 from surefoot.engines.statistical import Statistical
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.formats.problem_file import read_problem_file
@@ -80,10 +81,19 @@ def test_a_box_is_a_uniform_law(tmp_path: Path) -> None:
     assert found.starts == "uniform in a box"
 
 
-def test_declared_laws_are_used(tmp_path: Path) -> None:
-    found = estimate(slide(tmp_path, LAWS, "high"), eps=Fraction(1, 50))
-    assert found.low <= Fraction("0.02275") <= found.high
-    assert found.starts == "by the laws of `x`; uniform in a box"
+def test_declared_laws_are_used_where_an_average_is_asked_for(tmp_path: Path) -> None:
+    asked = slide(tmp_path, LAWS, "high")
+    assert isinstance(asked.property, Probability)
+    average = replace(asked, property=replace(asked.property, over="avg"))
+    for found in (
+        estimate(average, eps=Fraction(1, 50)),
+        estimate(asked, starts="uniform", eps=Fraction(1, 50)),
+    ):
+        assert found.low <= Fraction("0.02275") <= found.high
+        assert found.starts == "by the laws of `x`; uniform in a box"
+    assert "these have laws" in (Explicit().objection(average) or "")
+    with pytest.raises(Unsupported, match="over avg"):  # the greatest value of all starts
+        Statistical().check(asked, Budget(60))
 
 
 def test_a_list_is_a_uniform_law_in_machine_code(tmp_path: Path) -> None:

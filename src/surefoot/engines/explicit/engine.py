@@ -77,6 +77,8 @@ class Explicit:
             return _objection_to_runs(problem)
         if problem.property.starts is not None and _has_reward_bound(problem.property):
             return "explicit counts rewards from the initial states only"
+        if problem.property.over == "avg" and problem.environment.start_laws:
+            return "explicit averages over starts that count alike, and these have laws"
         try:
             pctl_question(problem.property, "max")
         except Unsupported as why:

@@ -13,7 +13,7 @@ from typing import Any
 
 from surefoot.engines.pctl_question import PctlQuestion, pctl_question
 from surefoot.engines.statistical.bounded_rewards import count_bounded_rewards
-from surefoot.engines.statistical.engine import AVERAGED, Statistical
+from surefoot.engines.statistical.engine import Statistical
 from surefoot.engines.statistical.experiment import Experiment, run_prefixes
 from surefoot.engines.statistical.out_of_reach import still_possible
 from surefoot.engines.statistical.question import (
@@ -82,10 +82,10 @@ def statistical_verdict(options: Statistical, problem: Problem, budget: Budget) 
 
 
 def draws_starts(options: Statistical, problem: Problem) -> bool:
-    """Does every run draw its start by a law? Also without being told, where the problem declares laws."""
+    """Does every run draw its start by a law? Where told so, or asked for an average over declared laws."""
     wanted = problem.property
     assert isinstance(wanted, Probability | Expected)
-    declared = bool(problem.environment.start_laws) and wanted.over in AVERAGED
+    declared = bool(problem.environment.start_laws) and wanted.over == "avg"
     return options.starts is not None or declared
 
 
