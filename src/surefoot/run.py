@@ -112,7 +112,7 @@ def verify(
     except NoEngine as objections:
         seen, told = look_last(_list_engines(engine), ending, search, begun)
         if seen is None:
-            said = f"{objections}; {told}" if told else str(objections)
+            said = f"{told}; {objections}" if told else str(objections)
             if not isinstance(objections, ObjectionTimeout):
                 raise NoEngine(said) from None
             return unanswered_result(
@@ -188,7 +188,9 @@ def verify_without_objection(
     except NoEngine as objections:
         if named:
             raise
-        return unanswered_result(problem, Unknown(Reason.INCOMPLETE, str(objections)), budget, inputs, source)
+        told = Unknown(Reason.INCOMPLETE, str(objections))
+        plain = unanswered_result(problem, told, budget, inputs, source)
+        return replace(plain, seconds=budget.elapsed_seconds())
 
 
 def _with_fault(problem: Problem, result: Result, budget: Budget) -> Result:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -229,3 +230,18 @@ def test_what_no_decision_changes_is_refused() -> None:
     world = sf.Environment("counter", start=x == 0).edge("up", guard=x < 9, update={x: x + 1})
     with pytest.raises(Unsupported, match="nobody decides"):
         sf.faults(Problem("alone", world, None, sf.never(x == 5)))
+
+
+@pytest.mark.parametrize("risk", ["0", "1/10"])
+def test_a_decision_without_need_of_a_risk_is_the_costliest(risk: str) -> None:
+    x = sf.integer("x", 0, 3)
+    world = sf.Environment("mini", start=x == 1)
+    world = world.edge("risky", guard=x == 1, outcomes=[("1/2", {x: 3}), ("1/2", {x: 0})])
+    outcomes = [(risk, {x: 3}), (str(1 - Fraction(risk)), {x: 0})] if risk != "0" else [("1", {x: 0})]
+    world = world.edge("careful", guard=x == 1, outcomes=outcomes)
+    found = sf.faults(world, sf.Policy.program([(sf.TRUE, "risky")]), sf.never(x == 3), runs=9)
+    (only,) = found.decisions
+    assert only.fault.safe[0].action == "careful"
+    assert only.fault.risk == (pytest.approx(float(Fraction(risk))), 0.5)
+    last = sf.faults(world, sf.Policy.program([(sf.TRUE, "risky")]), sf.never(x == 3), runs=9, by="last")
+    assert len(last.decisions) == (risk == "0")

@@ -221,3 +221,15 @@ def test_a_part_of_many_terms_is_computed_once() -> None:
     part = X * X + N
     compiled = compile_columns([part < 1, part < 2, part + 1], KINDS)
     assert sum(node.arguments != () for node in compiled.nodes) == 5
+
+
+@pytest.mark.parametrize("arithmetic", list(Arithmetic))
+def test_zero_to_the_zeroth_is_one_in_every_arithmetic(arithmetic: Arithmetic) -> None:
+    term, kinds = Var("x") ** Var("y"), {"x": Real(), "y": Real()}
+    rows = {"x": np.array([0.0, 0.0, 2.0]), "y": np.array([0.0, 1.5, 0.0])}
+    for exact in (False, True):
+        found = compile_columns([term], kinds, arithmetic, exact=exact)(rows, 3)
+        assert found.columns[0].tolist() == [1.0, 0.0, 1.0]
+    for x, y, value in ((0, 0, 1), (0, Fraction(3, 2), 0), (2, 0, 1)):
+        number = float if arithmetic is Arithmetic.FLOAT64 else lambda v: v
+        assert evaluate_term(term, {"x": number(x), "y": number(y)}, arithmetic) == value

@@ -83,14 +83,13 @@ def look_first(
 def look_last(
     engines: Sequence[Engine], problem: Problem, budget: Budget, begun: Mapping[str, Turns]
 ) -> tuple[PortfolioAnswer | None, str]:
-    """What a longer look finds where nobody else can take the problem, or what was looked at in vain."""
+    """What the rest of the time finds where nobody else can take the problem, or what was looked at."""
     told: list[str] = []
     for engine in engines:
         turns = begun.get(engine.name)
         if turns is None:
             continue
-        share = Budget(_last_look(budget), budget.seed, budget.progress)
-        verdict = _take_turn(turns.check, problem, share, budget)
+        verdict = _take_turn(turns.check, problem, budget, budget)
         if isinstance(verdict, Violated) or is_interrupted(verdict) or _is_suspicion(verdict):
             return PortfolioAnswer(verdict, (engine,)), ""
         told += [f"{engine.name}: {verdict.detail}"] if isinstance(verdict, Unknown) else []

@@ -61,7 +61,8 @@ class WinningRegion:
         if self._risks is None:
             arena = Arena(self.explored, self.actions, self.game.action, self.bad)
             try:
-                self._risks = action_risks(arena, self.surely_won(0), seconds_left)
+                # No state counts as sure: there an action with a risk would be marked, not given its number.
+                self._risks = action_risks(arena, np.zeros_like(self.bad), seconds_left)
             except MarkovUndecided:
                 return None
         return self._risks

@@ -10,7 +10,7 @@ from math import inf
 from os import PathLike
 from os.path import exists
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from surefoot.engines.protocol import Engine
 from surefoot.errors import InvalidProblem, WrongType, did_you_mean
@@ -28,7 +28,15 @@ from surefoot.problem.property_parser import parse_property
 from surefoot.problem.validate import environment_labels
 from surefoot.run import verify_without_objection
 from surefoot.search.find_witnesses import with_witnesses
-from surefoot.term.arguments import describe_value, take_in_range, take_named_tuple, take_tuple, whole_number
+from surefoot.term.arguments import (
+    describe_value,
+    take_in_range,
+    take_named_tuple,
+    take_optional,
+    take_tuple,
+    take_word,
+    whole_number,
+)
 from surefoot.term.printer import show_term
 from surefoot.term.term import Term
 from surefoot.work.budget import Budget
@@ -340,6 +348,7 @@ def faults(
     property: Property | str | None = None,
     *,
     runs: int = 100,
+    by: Literal["last", "costliest"] | None = None,
     ahead: int = 50,
     shield: PathText | None = None,
     timeout: float | None = DEFAULT_SECONDS,
@@ -347,7 +356,8 @@ def faults(
 ) -> PolicyFaults:
     """The last decisions that could have been different, of so many runs that violate a property, and how
     often each of them occurs. Arguments as of `check`. Exact in finite systems; elsewhere it is looked
-    `ahead` steps beyond the violation, or `shield` is the file of one whose proved sets tell.
+    `ahead` steps beyond the violation, or `shield` is the file of one whose proved sets tell. Counted is
+    `by` the last decision, or the costliest, which is the default where chance has a part.
 
     >>> from surefoot import Environment, Policy, integer, never
     >>> x = integer("x", 0, 9)
@@ -364,8 +374,9 @@ def faults(
     plain = plain_problem(_problem_from(problem, policy, property))
     counts: Any = [take_in_range(whole_number, least)(given) for given, least in ((runs, 1), (ahead, 0))]
     stored = None if shield is None else _input_path(shield)
+    kind: Any = take_optional(take_word("last", "costliest"))(by)
     return PolicyFaults(
-        plain, search_faults(plain, budget, runs=counts[0], ahead=counts[1], shield=stored).table
+        plain, search_faults(plain, budget, runs=counts[0], by=kind, ahead=counts[1], shield=stored).table
     )
 
 

@@ -16,6 +16,7 @@ from surefoot.verdict.fault import Alternative, Claim, Fault, FaultFinding, Faul
 from surefoot.verdict.sentences import count_noun, cut_term
 from surefoot.visible import join_visible
 
+FEW_NAMES = 8  # of a state: all are told
 HEADING = "The last decision that could have been different"
 MOST_DECISIONS = 12  # in a text
 MOST_NAMED = 8  # alternatives
@@ -77,9 +78,9 @@ def state_words(environment: Environment, state: State, names: frozenset[str] | 
 
 
 def telling_names(table: FaultTable) -> frozenset[str] | None:
-    """The names by which the states of a table differ; None: all of them."""
+    """The names by which the states of a table differ; None: all of them, where there are few."""
     states = [c.fault.state for c in table.decisions]
-    if len(states) < 2:
+    if len(states) < 2 or len(states[0]) <= FEW_NAMES:
         return None
     return frozenset(n for n in states[0] if any(s[n] != states[0][n] for s in states)) or None
 

@@ -28,7 +28,6 @@ from surefoot.simulate.batch.numbers import RunNumbers, numbers_of_rows
 from surefoot.simulate.batch.runs import BatchRuns, begin_runs, moves_of_run
 from surefoot.simulate.batch.state_columns import Names, columns_from_rows
 from surefoot.simulate.starts import StartSamples, prepare_starts
-from surefoot.verdict.sentences import count_noun
 from surefoot.verdict.verdict import Reason, Result, Trace, Unknown, Violated
 from surefoot.work.budget import Budget
 
@@ -77,7 +76,7 @@ def with_witnesses(problem: Problem, result: Result, count: int, budget: Budget)
     found, why = search.find() if count > 1 else ((verdict.trace,), "")
     notes = result.notes
     if len(found) < count:
-        notes = (*notes, f"{count_noun(len(found), 'witness')} of {count} asked for: {why}")
+        notes = (*notes, f"{len(found)} of {count} witnesses that were asked for: {why}")
     if len(found[0].moves) < len(verdict.trace.moves):
         verdict = replace(verdict, trace=found[0])
     taken = budget.elapsed_seconds()

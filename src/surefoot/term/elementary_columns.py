@@ -72,7 +72,8 @@ def broken_power(base: Any, exponent: Any, *, exact: bool) -> Any:
         )
     else:
         found = np.power(wide, powers)
-    return np.where(positive, found, np.where((wide == 0) & (powers >= 0), 0.0, np.nan))
+    of_zero = np.where(powers == 0, 1.0, np.where(powers > 0, 0.0, np.nan))
+    return np.where(positive, found, np.where(wide == 0, of_zero, np.nan))
 
 
 def whole_power(base: Any, exponent: Any, most_products: int, *, exact: bool) -> Any:

@@ -117,12 +117,10 @@ def _exact_elementary(name: str, x: Any) -> Fraction:
 def _fractional_power(base: Any, exponent: Any) -> float:
     if base < 0 or (base == 0 and exponent < 0):
         raise Undefined(f"{brief_number(base)} ^ {brief_number(exponent)} is not defined")
+    if base == 0:
+        return 1.0 if exponent == 0 else 0.0
     try:
-        return (
-            0.0
-            if base == 0
-            else float(_require_finite(elementary.real_power(Fraction(base), Fraction(exponent))))
-        )
+        return float(_require_finite(elementary.real_power(Fraction(base), Fraction(exponent))))
     except ArithmeticError:
         raise Undefined("overflow in `^`") from None
 

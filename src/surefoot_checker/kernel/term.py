@@ -217,7 +217,7 @@ def _rounded_power(base: Fraction, exponent: Fraction) -> Any:
     if base < 0:
         raise Refused("a fractional power of a negative number")
     if base == 0:
-        return 0
+        return 1 if exponent == 0 else 0
     with localcontext(Context(prec=DIGITS)):
         low, high = (Decimal(x.numerator) / Decimal(x.denominator) for x in (base, exponent))
         power = (high * low.ln()).exp()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
+from time import sleep
 from typing import Any
 
 import pytest
@@ -13,13 +15,14 @@ from surefoot.engines.explicit import Explicit
 from surefoot.engines.statistical import Statistical
 from surefoot.engines.statistical.engine import WAYS
 from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.formats.problem_file import read_problem_file
 from surefoot.problem.environment import Choice, Edge, Law, Outcome, Update
 from surefoot.problem.policy import OraclePolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property_parser import parse_property
 from surefoot.run import verify
 from surefoot.simulate import RunSimulator
-from surefoot.solvers.sampling.methods import METHODS
+from surefoot.solvers.sampling.methods import METHODS, choose_interruptible_plan
 from surefoot.term.term import TRUE, Const, Var, equal
 from surefoot.term.value_types import Int
 from surefoot.verdict.verdict import Estimated, Exact, PerStart, Unknown
@@ -298,3 +301,48 @@ def test_methods_by_name() -> None:
 def test_undefined_values_are_no_answer() -> None:
     edge = Edge(action="go", guard=equal(X, Const(1)), outcomes=chance((Fraction(1), X + 9)))
     assert isinstance(COARSE.check(system((edge,), "P=? [ F x = 4 ]"), Budget(60)), Unknown)
+
+
+def test_a_rule_whose_proof_takes_too_long_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    from surefoot.engines.statistical import answer
+
+    chosen = []
+
+    def choose(method: str, eps: Fraction, delta: Fraction, **more: object) -> object:
+        chosen.append(method)
+        if method != "mixture":
+            sleep(30)
+        return choose_interruptible_plan(method, eps, delta)
+
+    monkeypatch.setattr(answer, "choose_interruptible_plan", choose)
+    problem = walk("Pmax=? [ F x = 4 ]", equal(X, 2), Fraction(1, 2))
+    found = Statistical(eps=Fraction(1, 20), workers=1).check(problem, Budget(10))
+    assert isinstance(found, Estimated)
+    assert chosen == ["clopper-pearson", "mixture"]
+    assert found.low <= Fraction(1, 2) <= found.high
+
+
+@pytest.mark.parametrize("reward", ["2", "n + 1"])
+def test_rewards_that_are_not_rounded_have_limits_in_doubles(tmp_path: Path, reward: str) -> None:
+    model = tmp_path / "doubles.toml"
+    model.write_text(f"""
+arithmetic = "float64"
+initial = "x = 0 and n = 0"
+[variables]
+x = "real"
+n = "int 0..1"
+[[edges]]
+action = "go"
+updates = {{ x = "x + 0.25", n = "1 - n" }}
+rewards = {{ gold = "{reward}" }}
+[policy.program]
+branches = [{{ action = "go" }}]
+[properties]
+bounded = "P=? [ F{{gold}}<=6 x >= 0.7 ]"
+earned = "E=? [ gold for 4 steps ]"
+""")
+    for name, value in (("bounded", 1), ("earned", 8 if reward == "2" else 6)):
+        problem = read_problem_file(model, property=name)
+        found = Statistical(eps=Fraction(1, 10), workers=1).check(problem, Budget(30))
+        assert isinstance(found, Estimated)
+        assert found.low <= value <= found.high

@@ -40,14 +40,18 @@ from surefoot.solvers.sampling.boundary.store import user_folder
 from surefoot.solvers.sampling.empirical_bernstein import Betting
 from surefoot.solvers.sampling.interruptible import Interruptible, plan_share
 from surefoot.solvers.sampling.methods import METHODS, choose_interruptible_plan
+from surefoot.solvers.sampling.plan import SamplingPlan
 from surefoot.solvers.sampling.rare_events import RareEventPlan, RareProgress
 from surefoot.term.term import conjunction_of
 from surefoot.verdict.verdict import Estimated, Exact, PerStart, Reason, Unknown, Verdict
 from surefoot.work.budget import Budget
+from surefoot.work.deadline import call_in_time
 from surefoot.work.fingerprint import content_fingerprint
 from surefoot.work.run_directory import RunDirectory
 from surefoot.work.worker_pool import ProcessPool, RayPool, SerialPool, WorkerPool
 
+PLANNING = 0.3  # of the time, for a rule that has to be proved by computation
+PLAN_AT_ONCE = "mixture"  # needs no such proof
 _RUNS = 4  # to be raised whenever run number r becomes another run than it was
 
 
@@ -164,9 +168,17 @@ def statistical_question(options: Statistical, problem: Problem, sharing: int, b
         return ProbabilityQuestion(Interruptible(test, delta), negated)
     method = "clopper-pearson" if options.method in ("auto", "sprt") else options.method
     budget.progress("proving the stopping rule (kept for the next time)")
-    return ProbabilityQuestion(
-        choose_interruptible_plan(method, options.eps, delta, folder=user_folder(os.environ)), negated
-    )
+
+    def make_plan() -> SamplingPlan | None:
+        return choose_interruptible_plan(method, options.eps, delta, folder=user_folder(os.environ))
+
+    share = Budget(PLANNING * budget.remaining())
+    own = options.method in METHODS
+    found = make_plan() if own else call_in_time(share, make_plan, lambda: None, strictly=True)
+    if found is None:
+        budget.progress(f"that takes too long: the rule is `{PLAN_AT_ONCE}`, which needs more runs")
+        found = choose_interruptible_plan(PLAN_AT_ONCE, options.eps, delta)
+    return ProbabilityQuestion(found, negated)
 
 
 def _build_experiment(

@@ -15,7 +15,8 @@ from surefoot.reductions.expand import expand_scalar
 from surefoot.reductions.scalar_layout import lay_out_scalars
 from surefoot.solvers.sampling.empirical_bernstein import RewardRange
 from surefoot.term.interval import Interval, is_infinite, term_interval
-from surefoot.term.term import Term
+from surefoot.term.term import Const, Term, free_names
+from surefoot.term.types import is_whole
 from surefoot.term.value_types import Arithmetic
 
 
@@ -34,7 +35,7 @@ def never_falls(environment: Environment, reward: str | Term) -> bool:
     if counts_steps(reward):
         return True
     try:
-        return environment.arithmetic is Arithmetic.EXACT and _of_step(environment, reward)[0] >= 0
+        return not _is_rounded(environment, reward) and _of_step(environment, reward)[0] >= 0
     except SurefootError:
         return False
 
@@ -44,8 +45,8 @@ def _of_steps(
 ) -> tuple[Fraction | None, Fraction | None]:
     if counts_steps(reward):
         return Fraction(0), Fraction(steps)
-    if environment.arithmetic is not Arithmetic.EXACT:
-        return None, None  # rounding is not bounded here
+    if _is_rounded(environment, reward):
+        return None, None  # that is not bounded here
     try:
         low, high = _of_step(environment, reward)
     except SurefootError:  # arrays, choices and other things that intervals do not cover
@@ -54,6 +55,26 @@ def _of_steps(
         None if is_infinite(low) else Fraction(min(low, 0)) * steps,
         None if is_infinite(high) else Fraction(max(high, 0)) * steps,
     )
+
+
+def _is_rounded(environment: Environment, reward: str | Term) -> bool:
+    """May the reward of a step be another number than its term says?"""
+    if environment.arithmetic is Arithmetic.EXACT:
+        return False
+    edges = [edge for component in environment.components for edge in component.edges]
+    terms = (
+        [t for edge in edges for o in edge.outcomes for name, t in o.rewards if name == reward]
+        if isinstance(reward, str)
+        else [reward]
+    )
+    kinds = {v.name: v.kind for v in environment.variables}
+    return not all(
+        _is_double(term) or (free_names(term) <= set(kinds) and is_whole(term, kinds)) for term in terms
+    )
+
+
+def _is_double(term: Term) -> bool:
+    return isinstance(term, Const) and Fraction(term.value) == Fraction(float(term.value))
 
 
 def _of_step(environment: Environment, reward: str | Term) -> Interval:

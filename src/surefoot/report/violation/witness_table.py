@@ -35,10 +35,11 @@ def witness_rows(problem: Problem, runs: Sequence[Trace]) -> list[tuple[str, str
 
 
 def _telling_names(problem: Problem, runs: Sequence[Trace]) -> list[str]:
-    """The variables in which the starts differ, those of the property first."""
+    """All variables, or those in which the starts differ; those of the property first."""
     own = [v.name for v in problem.environment.variables]
     first = runs[0].states[0]
-    found = [n for n in own if any(run.states[0][n] != first[n] for run in runs)]
+    many = len(own) > MOST_NAMES
+    found = [n for n in own if not many or any(run.states[0][n] != first[n] for run in runs)]
     asked = problem.property
     condition: Term | None = getattr(asked, "bad", getattr(asked, "good", None))
     said = free_names(condition) if condition is not None else frozenset()
