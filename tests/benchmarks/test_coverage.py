@@ -14,7 +14,7 @@ def test_chains_are_covered_and_the_control_is_not(capsys: pytest.CaptureFixture
     assert main(["--experiments", "120", "--first-seed", "20000"]) == 0
     shown = capsys.readouterr().out
     assert "too many misses: none" in shown
-    assert len(chains()) == 12
+    assert len(chains()) == 13
 
 
 def test_a_wrong_value_is_noticed() -> None:

@@ -265,6 +265,7 @@ SEEN = {  # every option of every command: here, above, or without any circumsta
     "starts": "--parts",
     "optimum": "--optimise",
     "shield": "--set --squares --invariant --python --c",
+    "faults": "--runs --by --ahead --shield --export",
     "estimate": "--controls --confidence --share",
     "heatmap": "--x --y --where --aggregate --quantity --end --range --checkpoints --curve --threshold "
     "--critical --title --columns",

@@ -244,7 +244,7 @@ def _for_runs(asking: SearchSettings) -> SearchSettings:
     if asking.engine is not None and not isinstance(asking.engine, Sequence):
         return asking
     engines = build_portfolio() if asking.engine is None else asking.engine
-    proving = [e for e in engines if e.name in ("bmc", "induction")]
+    proving = [e for e in engines if e.name in ("bmc", "induction", "recurrence")]
     return replace(asking, engine=proving or engines)
 
 
