@@ -13,8 +13,8 @@ is asked first.
 
 An engine may have a method `begin` which returns what goes on where its last turn ended. Such an engine looks
 for violations: that it found none says nothing, and it never knows that it has looked enough. Its turns are
-short, but together a part of the whole time, and it has one before each turn of another engine; when nobody else has anything to say any more, it
-has one longer turn.
+short, but together a part of the whole time, and it has one before each turn of another engine; when nobody
+else has anything to say any more, it has one longer turn.
 
 An engine of last resort (an estimate where a computed value was not to be had) takes no turns: it begins when
 all others have given up, or have used their part of the time.
