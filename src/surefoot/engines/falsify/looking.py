@@ -47,7 +47,7 @@ SEARCH_STEPS = (32, 128, 512)
 POPULATION, GENERATIONS, PATIENCE = 200, 24, 6
 MOST_DOUBTS = 16  # suspicions of a batch that are made again in vain
 FIRST_LOOK, FIRST_LOOK_AT_MANY = 2, 3  # batches; others need long to encode a step with many transitions
-MOST_TIMES_AS_LONG = 10.0  # of a first look at many transitions: in proportion to their number
+TIMES_AS_LONG, MOST_TIMES_AS_LONG = 2.0, 8.0  # may a first look at (some times as) many transitions last
 FIRST_TIMES, MOST_FIRST_SECONDS = 4.0, 3.0  # of the time to make ready, a first turn; seconds of it
 RARE = 0.005  # an action is rare that is taken less often
 EXPLORE_LANES, EXPLORE_STEPS, EXPLORE_BATCHES = 256, 32, 16  # of runs that go on from kept states
@@ -78,7 +78,7 @@ class Looking:
         times = len(model_of_runs(self.problem).transitions) / FEW_TRANSITIONS
         if times <= 1:
             return self._look(budget, FIRST_LOOK)
-        longer = replace(budget, seconds=min(times, MOST_TIMES_AS_LONG) * budget.seconds)
+        longer = replace(budget, seconds=min(TIMES_AS_LONG * times, MOST_TIMES_AS_LONG) * budget.seconds)
         return self._look(longer, FIRST_LOOK_AT_MANY)
 
     def check(self, problem: Problem, budget: Budget) -> Verdict:
