@@ -250,13 +250,15 @@ def test_a_source_is_drawn_from_again() -> None:
     assert len(source.draw(0, rng)) == 0
 
 
-@pytest.mark.parametrize("initial", ["0 <= x <= 1 and 0 <= y <= 1", "x + y + z = 1 and x >= 0 and y >= 0"])
+@pytest.mark.parametrize(
+    "initial", ["0 <= x <= 1 and 0 <= y <= 1", "x + y + z = 1 and x >= 0 and y >= 0 and z >= 0"]
+)
 def test_one_preparation_is_for_starts_with_and_without_corners(initial: str) -> None:
     environment = environment_of({n: Real(Fraction(-9), Fraction(9)) for n in "xyz"}, initial)
     source = prepare_starts(environment, np.random.default_rng(0))
     pushed = with_corners(source, np.random.default_rng(0))
     assert pushed.sources is source.sources
     rng = np.random.default_rng(1)
-    ends = [np.mean(np.abs(s.draw(400, rng).columns["x"] - 0.5) >= 0.5 - 1e-9) for s in (source, pushed)]
+    ends = [np.mean(np.abs(s.draw(400, rng).columns["x"] - 0.5) >= 0.5 - 1e-4) for s in (source, pushed)]
     assert ends[0] < 0.02 < 0.05 < ends[1]
     assert pushed.draw(10, rng).law == "spread"
