@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from time import monotonic
 
 import pytest
 from tests.certify.test_replay import counter
@@ -137,6 +138,14 @@ def test_who_looks_has_a_short_turn_before_each_of_the_others() -> None:
     assert take_turns((looker, first, second), counter(), Budget(60)).verdict == SHOWN
     assert looker.given == [0.25, 0.25, 0.5, 0.5, 1, 1]
     assert first.given == [1, 2, 4]
+
+
+def test_who_looks_has_its_part_of_turns_that_last_too_long() -> None:
+    first, looker = Telling("first", (LATE, SHOWN)), Looker("looker", (LATE,))
+    late = Budget(600, started=monotonic() - 40)  # to know who can take the problem took so long, say
+    assert take_turns((looker, first), counter(), late).verdict == SHOWN
+    assert looker.given == pytest.approx([10, 10], abs=0.5)
+    assert first.given == [1, 2]
 
 
 def test_who_looks_does_not_look_for_ever_alone() -> None:

@@ -1,8 +1,10 @@
 """What a step is: who moves, what is written, what is chosen, which moves are refused."""
 
 from fractions import Fraction
+from typing import Any
 
 import pytest
+from tests.laws.finite_systems import problems
 
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.problem.environment import (
@@ -15,6 +17,9 @@ from surefoot.problem.environment import (
     Update,
     Variable,
 )
+from surefoot.problem.meaning import decision
+from surefoot.problem.meaning.decision import action_among, action_names
+from surefoot.problem.meaning.simulate import enumerate_initial_states
 from surefoot.problem.meaning.transition import Transition, enabled_transitions
 from surefoot.problem.network import dense_network
 from surefoot.problem.policy import (
@@ -35,6 +40,7 @@ from surefoot.problem.semantics import (
     holds_in_state,
     is_initial,
     permitted_transitions,
+    policy_decision,
 )
 from surefoot.term.evaluate import Undefined
 from surefoot.term.reserved_names import STALLED, location_name, network_output_name
@@ -319,3 +325,39 @@ def test_names_that_mean_nothing_are_refused() -> None:
         holds_in_state(problem, {"n": 0}, Var("speed") > 0)
     with pytest.raises(InvalidProblem, match="needs a policy"):
         holds_in_state(asked(counter(add(1)), None), {"n": 0}, Var(STALLED))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_is_permitted_is_what_is_enabled_and_decided(seed: int) -> None:
+    problem = problems(seed)["never"]
+    policy, environment = problem.policy, problem.environment
+    assert policy is not None
+    names = action_names(policy, environment)
+    for state in enumerate_initial_states(environment, 1000):
+        try:
+            made = policy_decision(problem, state)
+        except Undefined:
+            with pytest.raises(Undefined):
+                permitted_transitions(problem, state)
+            continue
+        assert made is not None
+        enabled = enabled_transitions(environment, state, made.controls)
+        actions = [action_among(names, environment, t) for t in enabled]
+        wanted = [t for t, a in zip(enabled, actions, strict=True) if a is None or a in made.actions]
+        assert list(permitted_transitions(problem, state)) == wanted
+
+
+def test_guards_are_looked_at_once_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = problems(1)["never"]
+    asked = []
+
+    def count(*given: Any) -> Any:
+        asked.append(given)
+        return enabled_transitions(*given)
+
+    monkeypatch.setattr(decision, "enabled_transitions", count)
+    state = next(iter(enumerate_initial_states(problem.environment, 1000)))
+    for move in [s.move for s in enumerate_successors(problem, state)]:
+        asked.clear()
+        apply_move(problem, state, move)
+        assert len(asked) == 1

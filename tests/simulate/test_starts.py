@@ -12,7 +12,7 @@ import pytest
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Component, Edge, Environment, Variable
 from surefoot.problem.semantics import State, is_initial
-from surefoot.simulate.starts import StartSamples, draw_starts, prepare_starts
+from surefoot.simulate.starts import StartSamples, draw_starts, prepare_starts, with_corners
 from surefoot.simulate.starts.start_cases import NoStart
 from surefoot.term.number import bits_of
 from surefoot.term.parser import parse_term
@@ -248,3 +248,17 @@ def test_a_source_is_drawn_from_again() -> None:
     first, second = source.draw(300, rng), source.draw(300, rng)
     assert len(set(first.columns["x"]) & set(second.columns["x"])) < 30
     assert len(source.draw(0, rng)) == 0
+
+
+@pytest.mark.parametrize(
+    "initial", ["0 <= x <= 1 and 0 <= y <= 1", "x + y + z = 1 and x >= 0 and y >= 0 and z >= 0"]
+)
+def test_one_preparation_is_for_starts_with_and_without_corners(initial: str) -> None:
+    environment = environment_of({n: Real(Fraction(-9), Fraction(9)) for n in "xyz"}, initial)
+    source = prepare_starts(environment, np.random.default_rng(0))
+    pushed = with_corners(source, np.random.default_rng(0))
+    assert pushed.sources is source.sources
+    rng = np.random.default_rng(1)
+    ends = [np.mean(np.abs(s.draw(400, rng).columns["x"] - 0.5) >= 0.5 - 1e-4) for s in (source, pushed)]
+    assert ends[0] < 0.02 < 0.05 < ends[1]
+    assert pushed.draw(10, rng).law == "spread"

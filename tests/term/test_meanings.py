@@ -21,12 +21,12 @@ from tests.term.twins.scalar_types import (
 )
 
 from surefoot.errors import InvalidProblem
-from surefoot.term.evaluate import Undefined, evaluate_term
+from surefoot.term.evaluate import Undefined, evaluate_term, make_evaluator
 from surefoot.term.float32 import is_float32
 from surefoot.term.interval import defined_span, is_surely_defined, term_interval
 from surefoot.term.number import LongNumber, as_doubles
 from surefoot.term.term import Apply, Const, Op, Term, Var
-from surefoot.term.traverse import count_term_parts, fold_term
+from surefoot.term.traverse import count_term_parts, enumerate_parts, fold_term
 from surefoot.term.types import (
     infer_term_type,
     is_rounded,
@@ -56,6 +56,16 @@ def test_values_are_those_of_a_plain_recursion(term: Term, state: dict[str, Any]
         real = (name for name, kind in KINDS.items() if isinstance(sort_of_type(kind), Real))
         state = {**state, **{name: as_doubles(state[name]) for name in real}}
     assert outcome(evaluate_term, term, state, how) == outcome(evaluate_recursively, term, state, how)
+
+
+@CHECKED
+@given(st.lists(terms, min_size=1, max_size=4), states)
+def test_terms_that_share_parts_have_their_own_values(several: list[Term], state: dict[str, Any]) -> None:
+    parts = [part for term in several for part in enumerate_parts(term)]
+    value = make_evaluator(state, Arithmetic.EXACT)
+    for term in (*several, *parts, *several):  # what has no value has none the second time either
+        shared = outcome(lambda t, _, __: value(t), term, state, Arithmetic.EXACT)
+        assert shared == outcome(evaluate_term, term, state, Arithmetic.EXACT)
 
 
 @CHECKED

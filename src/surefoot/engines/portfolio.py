@@ -13,8 +13,8 @@ is asked first.
 
 An engine may have a method `begin` which returns what goes on where its last turn ended. Such an engine looks
 for violations: that it found none says nothing, and it never knows that it has looked enough. Its turns are
-short, and it has one before each turn of another engine; when nobody else has anything to say any more, it
-has one longer turn.
+short, but together a part of the whole time, and it has one before each turn of another engine; when nobody
+else has anything to say any more, it has one longer turn.
 
 An engine of last resort (an estimate where a computed value was not to be had) takes no turns: it begins when
 all others have given up, or have used their part of the time.
@@ -42,7 +42,7 @@ from surefoot.work.deadline import call_in_time
 FIRST_TURN = 1.0  # seconds
 FIRST_LOOK = 0.05  # of the time, at most: before it is known who can take a problem
 SUITED = 10  # times as long is the turn of an engine that suits the problem
-LOOKING = 0.25  # of a turn is a turn of an engine that goes on where it stopped
+LOOKING = 0.25  # of a turn, and of all time, is for an engine that goes on where it stopped
 LAST_LOOK = 2.0  # seconds at least of its last turn, if there are so many
 LAST_LOOK_SHARE = 0.1  # of the time, at least
 OTHERS = 0.75  # of the time, before an engine of last resort begins
@@ -141,6 +141,7 @@ def _in_turns(
     share = [SUITED if _is_suited(engine, problem) else 1 for engine in engines]
     turn, known = FIRST_TURN, Unknown(Reason.TIMEOUT, "")
     cut: PortfolioAnswer | None = None
+    looked = 0.0  # seconds
     while waiting and not budget.is_spent():
         order = _order_of_round(waiting, looking, quick if turn == FIRST_TURN else ())
         if turn == FIRST_TURN and begun:  # who looks has just done so
@@ -150,12 +151,13 @@ def _in_turns(
                 continue
             alone = len(waiting) == 1
             if number in looking:
-                seconds = _last_look(budget) if alone else min(LOOKING * turn, budget.remaining())
+                seconds = _last_look(budget) if alone else _look_seconds(turn, looked, budget)
             else:
                 seconds = budget.remaining() if alone else _turn_seconds(turn, share[number], budget)
             share_of_time = Budget(seconds, budget.seed, budget.progress)
-            asked = looking.get(number, engines[number])
+            asked, before = looking.get(number, engines[number]), budget.elapsed_seconds()
             verdict = _take_turn(asked.check, problem, share_of_time, budget)
+            looked += budget.elapsed_seconds() - before if number in looking else 0.0
             if _is_cut_short(verdict):
                 cut = PortfolioAnswer(verdict, (engines[number],))
                 continue
@@ -183,6 +185,11 @@ def _order_of_round(
         if number not in looking:
             found += [number] if number in quick else [*lookers, number]
     return found or lookers
+
+
+def _look_seconds(turn: float, looked: float, budget: Budget) -> float:
+    """More than its part of a turn where the turns of others last longer than they should."""
+    return min(max(LOOKING * turn, LOOKING * budget.elapsed_seconds() - looked), budget.remaining())
 
 
 def _last_look(budget: Budget) -> float:

@@ -36,6 +36,13 @@ def initial_rows(
 
     Raises `LateStarts` when the budget ends.
     """
+    return list(iterate_initial_rows(environment, layout, limit, budget))
+
+
+def iterate_initial_rows(
+    environment: Environment, layout: RowLayout, limit: int = LARGEST_TRIES, budget: Budget | None = None
+) -> Iterator[Row]:
+    """The same one by one: who needs to know only whether there are many stops early."""
     clock = budget or Budget()
     fixed = fixed_values(environment)
     options: list[Any] = []
@@ -51,7 +58,7 @@ def initial_rows(
     starts = compile_closure(environment.initial, layout.slots, layout.kinds, environment.arithmetic)
     found = _enumerate_rows(options, checks, layout, limit, clock)
     fitting = (row for row in found if _row_conforms(layout, row, environment.arithmetic))
-    return [row for row in fitting if _is_start(starts, layout, row)]
+    return (row for row in fitting if _is_start(starts, layout, row))
 
 
 def _is_start(starts: Closure, layout: RowLayout, row: Row) -> bool:

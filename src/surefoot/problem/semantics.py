@@ -27,7 +27,13 @@ from typing import Any, TypeAlias
 
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.problem.environment import Choice, Edge, Environment, Outcome, Update
-from surefoot.problem.meaning.decision import Decision, action_among, action_names, decide_in_state
+from surefoot.problem.meaning.decision import (
+    Decision,
+    action_among,
+    action_names,
+    decide_and_enable,
+    decide_in_state,
+)
 from surefoot.problem.meaning.transition import Transition, enabled_transitions
 from surefoot.problem.problem import Problem
 from surefoot.term.evaluate import Undefined, evaluate_term
@@ -114,16 +120,17 @@ def policy_decision(problem: Problem, state: State) -> Decision | None:
 
 def permitted_transitions(problem: Problem, state: State) -> tuple[Transition, ...]:
     """The transitions that policy and environment together permit in this state."""
-    return _permitted_after(problem, state, policy_decision(problem, state))
+    return _permit_in_state(problem, state)[1]
 
 
-def _permitted_after(problem: Problem, state: State, made: Decision | None) -> tuple[Transition, ...]:
+def _permit_in_state(problem: Problem, state: State) -> tuple[Decision | None, tuple[Transition, ...]]:
+    """What the policy decides, and the transitions that it and the environment permit."""
     environment, policy = problem.environment, problem.policy
-    if policy is None or made is None:
-        return enabled_transitions(environment, state)
+    if policy is None:
+        return None, enabled_transitions(environment, state)
+    made, possible = decide_and_enable(policy, environment, state)
     names, allowed = action_names(policy, environment), {None, *made.actions}
-    possible = enabled_transitions(environment, state, made.controls)
-    return tuple(t for t in possible if action_among(names, environment, t) in allowed)
+    return made, tuple(t for t in possible if action_among(names, environment, t) in allowed)
 
 
 def may_end(problem: Problem, state: State) -> bool:
@@ -132,10 +139,9 @@ def may_end(problem: Problem, state: State) -> bool:
     Where the policy draws, a run may end although other draws go on.
     """
     environment, policy = problem.environment, problem.policy
-    made = policy_decision(problem, state)
-    possible = enabled_transitions(environment, state, made.controls if made else {})
-    if policy is None or made is None:
-        return not possible
+    if policy is None:
+        return not enabled_transitions(environment, state)
+    made, possible = decide_and_enable(policy, environment, state)
     names = action_names(policy, environment)
     actions = [action_among(names, environment, t) for t in possible]
     if None in actions:
@@ -255,9 +261,9 @@ def _replace_element(old: Any, path: tuple[int, ...], value: Any) -> Any:
 
 def enumerate_successors(problem: Problem, state: State) -> Iterator[Successor]:
     """Every next state; only where the environment's free choices are finitely many."""
-    made = policy_decision(problem, state)
+    made, permitted = _permit_in_state(problem, state)
     controls = made.controls if made else {}
-    for transition in _permitted_after(problem, state, made):
+    for transition in permitted:
         for chosen in _enumerate_choices(problem.environment, transition):
             if _satisfies_assumption(problem.environment, state, transition, chosen, controls):
                 yield from enumerate_outcomes(problem.environment, state, transition, chosen, controls)
@@ -294,8 +300,9 @@ def _satisfies_assumption(
 
 def apply_move(problem: Problem, state: State, move: Move) -> State:
     """The state that a move leads to; raises `NotAStep` unless policy and environment permit it."""
-    environment, made = problem.environment, policy_decision(problem, state)
-    if move.transition not in _permitted_after(problem, state, made):
+    environment = problem.environment
+    made, permitted = _permit_in_state(problem, state)
+    if move.transition not in permitted:
         raise NotAStep(f"transition `{move.transition.describe(environment)}` is not permitted here")
     free = free_choices(environment, move.transition)
     if {c.name for c in free} != set(move.chosen):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from surefoot.errors import Unsupported
+from surefoot.problem.identity import ProblemIdentity
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Expected, Never, Probability, Property, Recurs, Within
 from surefoot.problem.semantics import Move
@@ -124,21 +125,8 @@ class Unrolling:
         return at_step(term, step)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _ProblemIdentity:
-    """A problem that is equal to itself only: comparing terms would take longer than it saves."""
-
-    problem: Problem
-
-    def __hash__(self) -> int:
-        return id(self.problem)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _ProblemIdentity) and other.problem is self.problem
-
-
 @lru_cache(maxsize=2)
-def _cached_system(same: _ProblemIdentity, rounding: bool) -> TransitionSystem:
+def _cached_system(same: ProblemIdentity, rounding: bool) -> TransitionSystem:
     """What is the same for runs of every length, kept for the next one."""
     if (why := encoding_objection(same.problem)) is not None:
         raise Unsupported(why)
@@ -158,12 +146,12 @@ def unroll(
     `rounding`: network outputs may be off by their float32 rounding error; without, the networks are exact.
     `decide_last` False leaves the policy out of the last state, unless the property speaks about it.
     """
-    return _cached_unrolling(_ProblemIdentity(problem), steps, from_initial, rounding, decide_last)
+    return _cached_unrolling(ProblemIdentity(problem), steps, from_initial, rounding, decide_last)
 
 
 @lru_cache(maxsize=4)
 def _cached_unrolling(
-    same: _ProblemIdentity, steps: int, from_initial: bool, rounding: bool, decide_last: bool
+    same: ProblemIdentity, steps: int, from_initial: bool, rounding: bool, decide_last: bool
 ) -> Unrolling:
     """The runs whose query was looked at for objections are those that are asked about next."""
     return _copy_steps(same.problem, steps, from_initial, rounding, decide_last)
@@ -172,7 +160,7 @@ def _cached_unrolling(
 def _copy_steps(
     problem: Problem, steps: int, from_initial: bool, rounding: bool, decide_last: bool
 ) -> Unrolling:
-    system = _cached_system(_ProblemIdentity(problem), rounding)
+    system = _cached_system(ProblemIdentity(problem), rounding)
     decides_last = decide_last or _asks_policy(problem.property, system)
     quantities: list[QueryVariable] = []
     constraints: list[Term] = [at_step(system.initial, 0)] if from_initial else []

@@ -31,6 +31,11 @@ class Undefined(InvalidProblem):
 
 def evaluate_term(term: Term, names: Mapping[str, Any], arithmetic: Arithmetic = Arithmetic.EXACT) -> Any:
     """The value of a term: bool, int, Fraction (exact) or float (float64), or a tuple for an array."""
+    return make_evaluator(names, arithmetic)(term)
+
+
+def make_evaluator(names: Mapping[str, Any], arithmetic: Arithmetic) -> Callable[[Term], Any]:
+    """`evaluate_term` of several terms, which exist all the while: what they share is looked at once."""
     table, exact = TABLES[arithmetic], arithmetic is Arithmetic.EXACT
 
     def leaf(part: Leaf) -> Any:
@@ -56,7 +61,8 @@ def evaluate_term(term: Term, names: Mapping[str, Any], arithmetic: Arithmetic =
         # Whole numbers are `int`, whatever computed them.
         return value.numerator if isinstance(value, Fraction) and value.denominator == 1 else value
 
-    return fold_term(term, leaf, apply_operator, needed_arguments)
+    done: dict[int, Any] = {}
+    return lambda term: fold_term(term, leaf, apply_operator, needed_arguments, done)
 
 
 def constant_value(op: Op, parts: Sequence[Term]) -> Const | None:

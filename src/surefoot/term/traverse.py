@@ -20,15 +20,20 @@ def fold_term(
     leaf: Callable[[Leaf], T],
     apply: Callable[[Apply, list[T]], T],
     arguments: Callable[[Apply, list[T]], Iterator[Term]] | None = None,
+    done: dict[int, T] | None = None,
 ) -> T:
     """Bottom up: what the rules make of the whole; a part that is one object in many places is visited once.
 
     `arguments` says instead what to visit below a part: some of its arguments, by the values found so far, or
-    other terms.
+    other terms. `done` is what is known of parts, by identity, and gets what is found out: for several terms
+    that share parts, all of which exist for as long as it is used.
     """
     if not isinstance(whole, Apply):
         return leaf(whole)
-    done: dict[int, T] = {}  # by identity: comparing by value would traverse every part again
+    if done is None:
+        done = {}  # by identity: comparing by value would traverse every part again
+    elif id(whole) in done:
+        return done[id(whole)]
     alive: list[Apply] = []  # an identity is that of a term which still exists
     above: list[tuple[Apply, list[T], Iterator[Term]]] = []
     part: Apply = whole
@@ -47,9 +52,9 @@ def fold_term(
                 break
         else:
             value = apply(part, values)
+            done[id(part)] = value
             if not above:
                 return value
-            done[id(part)] = value
             if arguments is not None:
                 alive.append(part)
             part, values, rest = above.pop()

@@ -6,13 +6,14 @@ import json
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from time import process_time
 
 import pytest
 from tests.laws.brute_force import truth
 from tests.laws.finite_systems import problems
 
 from surefoot.cli import run_command_line
-from surefoot.engines.explicit import Explicit
+from surefoot.engines.explicit import Explicit, influence
 from surefoot.engines.explicit.influence import notes_on_influence
 from surefoot.problem.environment import Choice, Component, Edge, Environment, Outcome, Update, Variable
 from surefoot.problem.policy import Branch, ProgramPolicy
@@ -148,3 +149,29 @@ def test_no_answer_is_lost_to_a_note(assuming: Term) -> None:
     budget = Budget(30)
     assert isinstance(verify(problem, "bmc", budget).verdict, Violated)
     assert budget.elapsed_seconds() < 25  # of which five are for notes
+
+
+def test_many_starts_are_not_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The answer is known, and who looks for its reasons must not take longer than the answer took."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("explored")
+
+    monkeypatch.setattr(influence, "explore_problem", refuse)
+    names = [Var(f"h{i}") for i in range(12)]
+    total: Term = Const(0)
+    for name in names:
+        total = total + name
+    for start in (equal(total, 30), TRUE, equal(total * total, 3)):
+        edges = tuple(
+            Edge(action=f"a{i}", guard=v < 9, outcomes=(Outcome(updates=(Update(v, v + 1),)),))
+            for i, v in enumerate(names)
+        )
+        variables = tuple(Variable(v.name, Int(0, 9)) for v in names)
+        world = Environment("heaps", variables, start, (Component("main", edges),))
+        policy = ProgramPolicy((Branch(TRUE, "a0"),), tuple(f"a{i}" for i in range(12)))
+        began = process_time()
+        assert (
+            notes_on_influence(Problem("heaps", world, policy, Never(names[0] > 8)), False, Budget(60)) == ()
+        )
+        assert process_time() - began < 2

@@ -16,9 +16,12 @@ import pytest
 from benchmarks.rare_violations import PROBLEMS, single, slip
 from tests.engines.falsify.test_falsify import counter, falsify, walker
 
+from benchmarks import planning_models
+from surefoot.certify.replay import replay
 from surefoot.engines.falsify import Falsify
 from surefoot.engines.falsify.archive import Archive, Stretch, make_archive
 from surefoot.engines.falsify.joined_runs import join_runs
+from surefoot.engines.falsify.looking import Looking
 from surefoot.engines.falsify.nearness import missed_parts
 from surefoot.engines.falsify.suspicion import confirm_run
 from surefoot.engines.falsify.watch import Watch, compile_watched
@@ -201,3 +204,20 @@ def test_the_time_is_kept() -> None:
     assert monotonic() - began < 4
     assert isinstance(found, Unknown)
     assert found.reason is Reason.TIMEOUT
+
+
+@pytest.mark.parametrize(("heaps", "batches"), [(5, 2), (8, 3)])
+def test_a_first_look_is_longer_where_transitions_are_many(heaps: int, batches: int) -> None:
+    problem = end_at_goal(discretise(planning_models.heaps(heaps, 30, 9, (8,), 1)))  # nothing is bad
+    looking = Looking(problem, 0)
+    found = looking.look_first(problem, Budget(60))
+    assert isinstance(found, Unknown)
+    assert looking.rounds == batches
+
+
+def test_the_first_look_finds_a_rare_violation_among_many_edges() -> None:
+    """Eight of 4,000 random runs of 60 steps meet it."""
+    problem = end_at_goal(discretise(planning_models.MODELS["deliveries-12-rare"]()))
+    found = Looking(problem, 0).look_first(problem, Budget(600))
+    assert isinstance(found, Violated)
+    assert replay(problem, found.trace) is None

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
+from itertools import islice
 from math import prod
 
 import numpy as np
@@ -18,6 +19,8 @@ from numpy.typing import NDArray
 from surefoot.engines.explicit.engine import count_values_at_most, has_finitely_many_states
 from surefoot.errors import SurefootError
 from surefoot.explore import ExploredModel, explore_problem
+from surefoot.explore.initial_states import iterate_initial_rows
+from surefoot.explore.row_layout import row_layout
 from surefoot.problem.meaning.decision import action_names, action_of
 from surefoot.problem.policy import Choose, NeuralPolicy, OraclePolicy
 from surefoot.problem.problem import Problem
@@ -29,6 +32,8 @@ from surefoot.work.budget import Budget
 from surefoot.work.deadline import call_in_time
 
 MOST_STATES = 2000
+MOST_TRIES = 20 * MOST_STATES  # partial states that are tried to find the starts
+MOST_WORK = 100_000  # states times edges, each of which is looked at in every state
 MOST_SECONDS = 5.0  # beyond any time that so few states should take
 Effect = tuple[tuple[tuple[int, Fraction], ...], ...]  # what the transitions of one action lead to
 
@@ -61,9 +66,12 @@ def _tell_influence(problem: Problem, bad: Term, clock: Budget) -> tuple[str, ..
 
 def _explore_environment(problem: Problem, bad: Term, clock: Budget) -> ExploredModel | None:
     """Everything that can be reached; None: not within the limits, or not all of it is runs."""
-    found = explore_problem(
-        problem, labels={"bad": bad}, budget=clock, max_states=MOST_STATES, tier="interpreter"
-    )
+    environment = problem.environment
+    most = min(MOST_STATES, MOST_WORK // max(1, sum(len(c.edges) for c in environment.components)))
+    starts = iterate_initial_rows(environment, row_layout(environment), MOST_TRIES, clock)
+    if next(islice(starts, most, None), None) is not None:
+        return None
+    found = explore_problem(problem, labels={"bad": bad}, budget=clock, max_states=most, tier="interpreter")
     return None if found.markov.cut.any() or found.blocked.any() else found
 
 

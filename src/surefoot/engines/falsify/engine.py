@@ -16,11 +16,10 @@ from surefoot.engines.falsify.continuous import (
     continuous_objection,
     is_in_continuous_time,
 )
-from surefoot.engines.falsify.looking import Looking
+from surefoot.engines.falsify.looking import Looking, model_of_runs
 from surefoot.errors import SurefootError
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs, Within
-from surefoot.simulate.batch.model import make_batch_model
 from surefoot.term.arguments import check_fields, take_in_range, take_optional, whole_number
 from surefoot.verdict.verdict import Verdict
 from surefoot.work.budget import Budget
@@ -53,7 +52,7 @@ class Falsify:
         if problem.environment.overapproximate:
             return "the environment is an over-approximation: its runs may not exist"
         try:
-            make_batch_model(problem)
+            model_of_runs(problem)
         except SurefootError as why:
             return str(why)
         return None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import count as count_from
 
 import numpy as np
@@ -21,6 +22,7 @@ from surefoot.engines.falsify.robustness import make_robustness
 from surefoot.engines.falsify.score import Score
 from surefoot.engines.falsify.suspicion import Origin, confirm_some, confirm_stepwise, origin_in
 from surefoot.engines.falsify.watch import Watch, compile_watched, hash_rows, watched_condition
+from surefoot.problem.identity import ProblemIdentity
 from surefoot.problem.meaning.decision import action_names
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
@@ -31,7 +33,7 @@ from surefoot.simulate.batch.model import BatchModel, BatchStep, Rows, make_batc
 from surefoot.simulate.batch.numbers import GivenNumbers, Numbers, RunNumbers, numbers_of_rows
 from surefoot.simulate.batch.runs import BatchRuns, begin_runs
 from surefoot.simulate.batch.state_columns import rows_from_columns
-from surefoot.simulate.starts import StartSamples, StartSource, prepare_starts
+from surefoot.simulate.starts import StartSamples, StartSource, prepare_starts, with_corners
 from surefoot.verdict.sentences import count_noun
 from surefoot.verdict.verdict import Reason, Trace, Unknown, Verdict, Violated
 from surefoot.work.budget import Budget
@@ -44,7 +46,8 @@ MOST_CELLS = 2**20  # runs times steps of a batch: they are remembered
 SEARCH_STEPS = (32, 128, 512)
 POPULATION, GENERATIONS, PATIENCE = 200, 24, 6
 MOST_DOUBTS = 16  # suspicions of a batch that are made again in vain
-FIRST_LOOK = 2  # batches
+FIRST_LOOK, FIRST_LOOK_AT_MANY = 2, 3  # batches; others need long to encode a step with many transitions
+TIMES_AS_LONG, MOST_TIMES_AS_LONG = 2.0, 8.0  # may a first look at (some times as) many transitions last
 FIRST_TIMES, MOST_FIRST_SECONDS = 4.0, 3.0  # of the time to make ready, a first turn; seconds of it
 RARE = 0.005  # an action is rare that is taken less often
 EXPLORE_LANES, EXPLORE_STEPS, EXPLORE_BATCHES = 256, 32, 16  # of runs that go on from kept states
@@ -72,7 +75,11 @@ class Looking:
 
     def look_first(self, problem: Problem, budget: Budget) -> Verdict:
         """A run that violates the property, if the first batches have one."""
-        return self._look(budget, FIRST_LOOK)
+        times = len(model_of_runs(self.problem).transitions) / FEW_TRANSITIONS
+        if times <= 1:
+            return self._look(budget, FIRST_LOOK)
+        longer = replace(budget, seconds=min(TIMES_AS_LONG * times, MOST_TIMES_AS_LONG) * budget.seconds)
+        return self._look(longer, FIRST_LOOK_AT_MANY)
 
     def check(self, problem: Problem, budget: Budget) -> Verdict:
         """A run that violates the property, if one is found in time."""
@@ -112,6 +119,16 @@ class Looking:
         return replace(budget, seconds=max(budget.seconds, budget.elapsed_seconds() + taken))
 
 
+def model_of_runs(problem: Problem) -> BatchModel:
+    """Made once for the question whether there is one and for the runs."""
+    return _cached_model(ProblemIdentity(problem))
+
+
+@lru_cache(maxsize=1)
+def _cached_model(same: ProblemIdentity) -> BatchModel:
+    return make_batch_model(same.problem)
+
+
 def property_steps(problem: Problem) -> int | None:
     """After how many steps a run is decided; None: it may take any number."""
     match problem.property:
@@ -126,7 +143,7 @@ class RunBatches:
 
     def __init__(self, looking: Looking) -> None:
         self.looking, self.problem = looking, looking.problem
-        self.model: BatchModel = make_batch_model(self.problem)
+        self.model: BatchModel = model_of_runs(self.problem)
         self.watched: BatchConditions = compile_watched(self.problem, self.model)
         self.bound = property_steps(self.problem)
         self.sources: dict[bool, StartSource] = {}
@@ -183,8 +200,10 @@ class RunBatches:
 
     def source(self, corners: bool, rng: np.random.Generator) -> StartSource:
         """Made when first needed: that may take a while."""
+        if False not in self.sources:
+            self.sources[False] = prepare_starts(self.problem.environment, rng)
         if corners not in self.sources:
-            self.sources[corners] = prepare_starts(self.problem.environment, rng, corners=corners)
+            self.sources[corners] = with_corners(self.sources[False], rng)
         return self.sources[corners]
 
     def random_batch(self, lanes: int, steps: int, number: int) -> Generator[Trace | None, None, bool]:

@@ -96,13 +96,22 @@ def decide_in_state(policy: Policy, environment: Environment, state: Mapping[str
     """The policy's decision. Actions are empty where none of its own is enabled."""
     if environment.controls:
         return _decide_controls(policy, environment, state)
-    names = action_names(policy, environment)
-    own = {
-        a
-        for t in enabled_transitions(environment, state)
-        if (a := action_among(names, environment, t)) is not None
-    }
-    return _decide_action(policy, environment, state, own)
+    return decide_and_enable(policy, environment, state)[0]
+
+
+def decide_and_enable(
+    policy: Policy, environment: Environment, state: Mapping[str, Any]
+) -> tuple[Decision, tuple[Transition, ...]]:
+    """The policy's decision, and every transition that is then enabled, permitted or not.
+
+    Guards may read controls, which are decided first; without controls actions depend on what is enabled.
+    """
+    if environment.controls:
+        made = _decide_controls(policy, environment, state)
+        return made, enabled_transitions(environment, state, made.controls)
+    names, enabled = action_names(policy, environment), enabled_transitions(environment, state)
+    own = {a for t in enabled if (a := action_among(names, environment, t)) is not None}
+    return _decide_action(policy, environment, state, own), enabled
 
 
 def _network_outputs(

@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any
 
 from surefoot.problem.environment import Component, Environment
-from surefoot.term.evaluate import evaluate_term
+from surefoot.term.evaluate import make_evaluator
 from surefoot.term.reserved_names import location_key
 
 
@@ -29,15 +29,11 @@ def enabled_transitions(
     environment: Environment, state: Mapping[str, Any], controls: Mapping[str, Any] | None = None
 ) -> tuple[Transition, ...]:
     """Every joint step whose guards hold, in the order of declaration."""
-    names = {**state, **(controls or {})}
+    holds = make_evaluator({**state, **(controls or {})}, environment.arithmetic)
 
     def ready(component: Component) -> list[int]:
         here = component.locations[state.get(location_key(component.name), 0)]
-        return [
-            i
-            for i, edge in enumerate(component.edges)
-            if edge.source == here and evaluate_term(edge.guard, names, environment.arithmetic)
-        ]
+        return [i for i, edge in enumerate(component.edges) if edge.source == here and holds(edge.guard)]
 
     return tuple(joint_transitions(environment, [ready(c) for c in environment.components]))
 

@@ -24,17 +24,21 @@ StartLaw: TypeAlias = Literal["uniform", "given", "spread"]
 MOST_SAMPLED_CASES = 64  # of a disjunction whose cases need a walk each
 
 
+# So many values; the last says whether some of them should be extreme ones.
+Draw: TypeAlias = Callable[[int, np.random.Generator, bool], Values]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class BlockSource:
     """Where the values of a block come from."""
 
     law: StartLaw
     how: str
-    draw: Callable[[int, np.random.Generator], Values]
+    draw: Draw
 
 
 def prepare_block(
-    block: Block, laws: Mapping[str, Law], arithmetic: Arithmetic, rng: np.random.Generator, corners: bool
+    block: Block, laws: Mapping[str, Law], arithmetic: Arithmetic, rng: np.random.Generator
 ) -> BlockSource:
     """`NoStart` where the block has surely no value, `Unsupported` where none was found."""
     if any(name in laws for name in block.kinds):
@@ -44,19 +48,19 @@ def prepare_block(
         return _list_source(listed)
     cases = _some_cases(block)
     if len(cases) == 1 and cases[0].is_box():
-        return _box_source(cases[0].box, block.kinds, arithmetic, corners)
+        return _box_source(cases[0].box, block.kinds, arithmetic)
     listed = list_block(block, arithmetic, cases)
     if listed is not None:
         return _list_source(listed)
     if all(c.is_point() for c in cases):
         return _list_source(_point_table(cases, block.kinds, arithmetic))
     if all(c.is_box() for c in cases):
-        return _union_source(cases, block.kinds, arithmetic, corners)
-    return _walk_source(block, cases, arithmetic, rng, corners)
+        return _union_source(cases, block.kinds, arithmetic)
+    return _walk_source(block, cases, arithmetic, rng)
 
 
-def _box_source(box: Box, kinds: Mapping[str, Scalar], arithmetic: Arithmetic, corners: bool) -> BlockSource:
-    def draw(count: int, rng: np.random.Generator) -> Values:
+def _box_source(box: Box, kinds: Mapping[str, Scalar], arithmetic: Arithmetic) -> BlockSource:
+    def draw(count: int, rng: np.random.Generator, corners: bool) -> Values:
         return draw_box(box, kinds, arithmetic, count, rng, corners)
 
     if all(b.is_point() for b in box.values()):
@@ -71,7 +75,7 @@ def _list_source(table: Values) -> BlockSource:
     if not rows:
         raise NoStart("there is no start state: no combination of values meets the initial condition")
 
-    def draw(count: int, rng: np.random.Generator) -> Values:
+    def draw(count: int, rng: np.random.Generator, _: bool) -> Values:
         chosen = rng.integers(rows, size=count)
         return {name: column[chosen] for name, column in table.items()}
 
@@ -87,31 +91,26 @@ def _point_table(cases: Sequence[Case], kinds: Mapping[str, Scalar], arithmetic:
     return table
 
 
-def _union_source(
-    cases: Sequence[Case], kinds: Mapping[str, Scalar], arithmetic: Arithmetic, corners: bool
-) -> BlockSource:
+def _union_source(cases: Sequence[Case], kinds: Mapping[str, Scalar], arithmetic: Arithmetic) -> BlockSource:
     """Boxes by their volumes; a point that lies in several is kept as often as it would be in one."""
     volumes = [box_volume(c.box, kinds) for c in cases]
-    draws = [_box_source(c.box, kinds, arithmetic, corners).draw for c in cases]
+    draws = [_box_source(c.box, kinds, arithmetic).draw for c in cases]
     if any(v is None for v in volumes) or not sum(v or 0 for v in volumes) or not all(volumes):
         # Boxes without a limit, or some of a lower dimension than others: each of them is met.
         return BlockSource(
             "spread",
             f"one of {len(cases)} boxes, each as often",
-            lambda count, rng: _draw_by_case(
-                [1 / len(cases)] * len(cases),
-                draws,
-                count,
-                rng,
+            lambda count, rng, corners: _draw_by_case(
+                [1 / len(cases)] * len(cases), draws, count, rng, corners
             ),
         )
     shares = [float(v / sum(w or 0 for w in volumes)) for v in volumes if v is not None]
 
-    def draw(count: int, rng: np.random.Generator) -> Values:
+    def draw(count: int, rng: np.random.Generator, corners: bool) -> Values:
         parts: list[Values] = []
         have = 0
         while have < count:
-            drawn = _draw_by_case(shares, draws, max(64, 2 * (count - have)), rng)
+            drawn = _draw_by_case(shares, draws, max(64, 2 * (count - have)), rng, corners)
             times = np.sum([rows_in_box(drawn, c.box, kinds) for c in cases], axis=0)
             kept = rng.random(len(times)) * times < 1
             parts.append({n: column[kept] for n, column in drawn.items()})
@@ -123,19 +122,20 @@ def _union_source(
 
 def _draw_by_case(
     shares: Sequence[float],
-    draws: Sequence[Callable[[int, np.random.Generator], Values]],
+    draws: Sequence[Draw],
     count: int,
     rng: np.random.Generator,
+    corners: bool,
 ) -> Values:
     counts = rng.multinomial(count, np.array(shares) / sum(shares))
-    parts = [draw(int(n), rng) for n, draw in zip(counts, draws, strict=True) if n]
+    parts = [draw(int(n), rng, corners) for n, draw in zip(counts, draws, strict=True) if n]
     joined = join_values(parts)
     order = rng.permutation(count)
     return {name: column[order] for name, column in joined.items()}
 
 
 def _walk_source(
-    block: Block, cases: Sequence[Case], arithmetic: Arithmetic, rng: np.random.Generator, corners: bool
+    block: Block, cases: Sequence[Case], arithmetic: Arithmetic, rng: np.random.Generator
 ) -> BlockSource:
     """Each case by a walk of its own, drawn by its estimated size but never rarely."""
     if len(cases) > MOST_SAMPLED_CASES:
@@ -144,7 +144,7 @@ def _walk_source(
     trouble: Unsupported | None = None
     for case in cases:
         try:
-            found.append(_case_source(block, case, arithmetic, rng, corners))
+            found.append(_case_source(block, case, arithmetic, rng))
         except Unsupported as error:
             if trouble is None or isinstance(trouble, NoStart):
                 trouble = error
@@ -159,7 +159,9 @@ def _walk_source(
     words = next((s.how for s in found if s.how), "")
     how = words if len(found) == 1 else f"one of {len(found)} cases; {words}"
     return BlockSource(
-        "spread", how, lambda count, generator: _draw_by_case(list(shares), draws, count, generator)
+        "spread",
+        how,
+        lambda count, rng, corners: _draw_by_case(list(shares), draws, count, rng, corners),
     )
 
 
@@ -170,20 +172,18 @@ class _CaseSource:
     size: float
     dimension: int
     how: str
-    draw: Callable[[int, np.random.Generator], Values]
+    draw: Draw
 
 
-def _case_source(
-    block: Block, case: Case, arithmetic: Arithmetic, rng: np.random.Generator, corners: bool
-) -> _CaseSource:
+def _case_source(block: Block, case: Case, arithmetic: Arithmetic, rng: np.random.Generator) -> _CaseSource:
     kinds = block.kinds
     if case.is_box() and box_volume(case.box, kinds) is not None:
         dimension = sum(not bounds.is_point() for bounds in case.box.values())
         size = sum(float(np.log(max(1e-300, _side(case, n, kinds)))) for n in kinds)
-        return _CaseSource(size, dimension, "", _box_source(case.box, kinds, arithmetic, corners).draw)
+        return _CaseSource(size, dimension, "", _box_source(case.box, kinds, arithmetic).draw)
     sampler = prepare_case(case, kinds, arithmetic, rng)
 
-    def draw(count: int, rng: np.random.Generator) -> Values:
+    def draw(count: int, rng: np.random.Generator, corners: bool) -> Values:
         return repair_rows(block, arithmetic, draw_case(sampler, count, rng, corners=corners), count, rng)
 
     return _CaseSource(sampler.size, sampler.region.dimension, sampler.how, draw)
@@ -200,7 +200,7 @@ def _side(case: Case, name: str, kinds: Mapping[str, Scalar]) -> float:
 def _law_source(block: Block, laws: Mapping[str, Law], arithmetic: Arithmetic) -> BlockSource:
     own = {name: laws[name] for name in block.kinds if name in laws}
     source = prepare_laws(block, _some_cases(block), own, arithmetic)
-    return BlockSource("given", source.how, source.draw)
+    return BlockSource("given", source.how, lambda count, rng, _: source.draw(count, rng))
 
 
 def _some_cases(block: Block) -> list[Case]:

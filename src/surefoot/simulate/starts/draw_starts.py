@@ -8,7 +8,7 @@ rounding, mostly) are counted and drawn again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -131,6 +131,13 @@ def prepare_starts(
         raise Unsupported("a number in the initial condition is beyond float64") from None
 
 
+def with_corners(source: StartSource, rng: np.random.Generator) -> StartSource:
+    """The source as `prepare_starts` makes it with `corners`; what was made ready is used again."""
+    if source.environment.start_laws:  # they do not matter then
+        return prepare_starts(source.environment, rng, corners=True)
+    return replace(source, corners=True)
+
+
 def _is_rounded_condition(environment: Environment) -> bool:
     """Is something rounded in the condition? Then it may be met where it would not be in exact arithmetic."""
     kinds = column_kinds(environment)
@@ -144,7 +151,7 @@ def _prepare_exactly(environment: Environment, rng: np.random.Generator, corners
     condition = read_start_condition(environment)
     laws = {} if corners else dict(environment.start_laws)
     arithmetic = environment.arithmetic
-    sources = tuple(prepare_block(b, laws, arithmetic, rng, corners) for b in condition.blocks)
+    sources = tuple(prepare_block(b, laws, arithmetic, rng) for b in condition.blocks)
     return StartSource(environment, condition, sources, corners)
 
 
@@ -190,7 +197,7 @@ def _draw_rows(source: StartSource, count: int, rng: np.random.Generator) -> _Ro
     environment, condition = source.environment, source.condition
     values: Values = {}
     for part in source.sources:
-        values |= part.draw(count, rng)
+        values |= part.draw(count, rng, source.corners)
     for component in environment.components:
         places = _initial_places(component)
         if len(component.locations) > 1:

@@ -300,7 +300,9 @@ def block_cases(block: Block) -> list[Case]:
             undivided.append(part)
     splits.sort(key=len)
     box = {name: bounds_of_kind(kind) for name, kind in block.kinds.items()}
-    cases = [found] if (found := _make_case(box, undivided, block.kinds)) is not None else []
+    certain = [literal for split in splits if len(split) == 1 for literal in split[0]]
+    splits = [split for split in splits if len(split) != 1]
+    cases = [found] if (found := _make_case(box, [*undivided, *certain], block.kinds)) is not None else []
     for number, alternatives in enumerate(splits):
         if len(cases) * len(alternatives) > (MOST_CASES if len(cases) == 1 else MOST_JOINT_CASES):
             whole = tuple(
