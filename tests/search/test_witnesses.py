@@ -84,7 +84,7 @@ def test_one_start_and_one_run_give_one_witness(tmp_path: Path) -> None:
     result = ask(read_problem_file(tmp_path / "count.toml", property="low"), 3, "explicit")
     assert len(result.witnesses) == 1
     assert len(result.witnesses[0].moves) == 5
-    assert any(note.startswith("1 witness of 3 asked for") for note in result.notes)
+    assert any(note.startswith("1 of 3 witnesses that were asked for") for note in result.notes)
 
 
 def test_a_longer_trace_gives_way_to_a_shorter_run(tmp_path: Path) -> None:
