@@ -55,7 +55,9 @@ def tabulate_faults(
         _gather(gathered, problem, played, budget, search, by, ahead, shield)
         return gathered.table()
 
-    return call_in_time(budget, gather, stop_late)
+    return call_in_time(
+        budget, gather, stop_late, strictly=True
+    )  # there is more to do: to print and write it
 
 
 def _gather(
