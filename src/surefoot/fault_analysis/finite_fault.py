@@ -43,7 +43,7 @@ def _last_decision(
     for index in range(len(numbers) - 1, -1, -1):
         if region.surely_won(index)[numbers[index]]:
             safe = region.safe_actions(numbers[index], index)
-            return FaultFinding(make_fault(problem, trace, index, named(safe), EXACTLY, EXACTLY))
+            return FaultFinding(make_fault(problem, trace, index, name_alternatives(safe), EXACTLY, EXACTLY))
         if region.maybe_won(index)[numbers[index]]:
             return FaultFinding(unknown=TOO_LARGE)
     return FaultFinding(lost=EXACTLY)
@@ -73,7 +73,9 @@ def _costliest_decision(
     index = -worst[1]
     row = risks[numbers[index]]
     best = float(row.min())
-    better = named(tuple(a for a, r in zip(region.actions, row, strict=True) if r <= best + LEAST_REGRET))
+    better = name_alternatives(
+        tuple(a for a, r in zip(region.actions, row, strict=True) if r <= best + LEAST_REGRET)
+    )
     after = min(1.0, best + worst[0])
     return make_fault(problem, trace, index, better, COMPUTED, None, risk=(best, after))
 
@@ -93,11 +95,11 @@ def _fault_in_loop(
         here, following = numbers[index], numbers[index + 1]
         if region.surely_won(0)[here] and not region.is_nearer(following, here):
             better = region.progress_actions(here)
-            return FaultFinding(make_fault(problem, trace, index, named(better), EXACTLY, None))
+            return FaultFinding(make_fault(problem, trace, index, name_alternatives(better), EXACTLY, None))
     return FaultFinding(unknown=TOO_LARGE)
 
 
-def named(actions: Sequence[str]) -> tuple[Alternative, ...]:
+def name_alternatives(actions: Sequence[str]) -> tuple[Alternative, ...]:
     return tuple(Alternative(a) for a in actions)
 
 
@@ -117,7 +119,7 @@ def decision_at(
         taken = action_of(problem.policy, problem.environment, trace.moves[index].transition)
     if taken is not None:
         return (Alternative(taken),), made
-    return named(tuple(made.actions) if made is not None else ()), made
+    return name_alternatives(tuple(made.actions) if made is not None else ()), made
 
 
 def observation_of(problem: Problem, state: State) -> tuple[float, ...]:

@@ -28,7 +28,7 @@ from surefoot.simulate.batch.numbers import RunNumbers, numbers_of_rows
 from surefoot.simulate.batch.runs import BatchRuns, begin_runs, moves_of_run
 from surefoot.simulate.batch.state_columns import Names, columns_from_rows
 from surefoot.simulate.starts import StartSamples, prepare_starts
-from surefoot.verdict.verdict import Reason, Result, Trace, Unknown, Violated
+from surefoot.verdict.verdict import Reason, Result, Trace, Unknown, Violated, trace_key
 from surefoot.work.budget import Budget
 
 Features = NDArray[np.float64]
@@ -95,7 +95,7 @@ class _WitnessSearch:
         self.executed = discretise(problem)
         self.problem = end_at_goal(self.executed)
         self.first, self.count, self.budget = first, count, budget
-        self.found: dict[Hashable, Trace] = {_trace_key(first): first}
+        self.found: dict[Hashable, Trace] = {trace_key(first): first}
 
     def find(self) -> tuple[tuple[Trace, ...], str]:
         """Witnesses, the shortest first, and why there are no more."""
@@ -128,11 +128,11 @@ class _WitnessSearch:
 
     def _accept(self, found: object) -> bool:
         """Keep a run of the reference that is new and replays."""
-        if not isinstance(found, Trace) or _trace_key(found) in self.found:
+        if not isinstance(found, Trace) or trace_key(found) in self.found:
             return False
         if replay(self.executed, found) is not None:
             return False
-        self.found[_trace_key(found)] = found
+        self.found[trace_key(found)] = found
         self.budget.progress(f"witnesses: {len(self.found)}")
         return True
 
@@ -203,8 +203,9 @@ class _WitnessSearch:
     def _look_by_search(self) -> str | None:
         """The engine that looks for violations, as long as it finds new ones."""
         looking, doubts = Falsify().begin(self.problem, self.budget.seed + 1), 0
+        quiet = Budget(self.budget.remaining(), self.budget.seed)  # it would say that nothing was found
         while len(self.found) < self.count:
-            verdict = looking.check(self.problem, self.budget)
+            verdict = looking.check(self.problem, quiet)
             if not isinstance(verdict, Violated):
                 late = isinstance(verdict, Unknown) and verdict.reason is Reason.TIMEOUT
                 return None if late or not isinstance(verdict, Unknown) else f"of all others {verdict.detail}"
@@ -212,10 +213,6 @@ class _WitnessSearch:
             if doubts > 50 * self.count:
                 return "the others that were found are the same"
         return None
-
-
-def _trace_key(trace: Trace) -> Hashable:
-    return tuple(tuple(sorted(state.items())) for state in trace.states), trace.loop
 
 
 def _flat(columns: Names) -> Features:

@@ -32,7 +32,7 @@ from surefoot.search.search_evidence import (
 )
 from surefoot.verdict.sentences import verdict_sentences
 from surefoot.verdict.threshold import answer_threshold
-from surefoot.verdict.verdict import Exact, Found, PerStart, Proved, Trace, Violated
+from surefoot.verdict.verdict import Exact, Found, PerStart, Proved, Violated, trace_key
 from surefoot.visible import make_visible
 from surefoot_checker.check import judge_certificate
 from surefoot_checker.kernel.strict_json import BadCertificate
@@ -294,7 +294,7 @@ def _witness_mismatch(
 ) -> str | None:
     """Why one of several runs does not refute the property, or is not told as it is."""
     runs = stored.result.witnesses
-    if runs and (runs[0] != verdict.trace or len(set(map(_run_key, runs))) < len(runs)):
+    if runs and (runs[0] != verdict.trace or len(set(map(trace_key, runs))) < len(runs)):
         return "its witnesses do not begin with its trace, or one of them stands there twice"
     if verdict.trace.recurrence:
         return None if len(runs) < 2 else "its further witnesses cannot be replayed"
@@ -304,10 +304,6 @@ def _witness_mismatch(
         if stored.decisions[number] not in ((), annotate_trace(problem, trace)):
             return f"the policy sees or decides something else in the states of witness {number + 1}"
     return None
-
-
-def _run_key(trace: Trace) -> object:
-    return tuple(tuple(sorted(state.items())) for state in trace.states), trace.loop
 
 
 def _decision_mismatch(stored: StoredResult, problem: Problem, verdict: Violated) -> str | None:

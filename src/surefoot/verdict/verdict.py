@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
@@ -36,6 +36,11 @@ class Trace:
     moves: tuple[Move, ...]
     loop: int | None = None
     recurrence: tuple[RecurrenceRegion, ...] = ()
+
+
+def trace_key(trace: Trace) -> Hashable:
+    """Equal for runs with the same states."""
+    return tuple(tuple(sorted(state.items())) for state in trace.states), trace.loop
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from surefoot.engines.falsify.evolution import Population, breed_population
 from surefoot.engines.falsify.robustness import Robustness, make_robustness
+from surefoot.engines.falsify.watch import limit_runs
 from surefoot.errors import SurefootError
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Within
@@ -157,23 +158,18 @@ class _ContinuousBatches:
         for number in count_from():
             rng = np.random.default_rng((looking.seed % 2**63, number))
             source = prepare_starts(self.problem.environment, rng, corners=number % 3 == 2)
-            starts = source.draw(max(1, self.remaining(lanes)), rng)
+            starts = source.draw(max(1, limit_runs(self.looking, lanes)), rng)
             numbers = RunNumbers(len(starts), rng, plain=number % 3 == 0)
             denser = DENSER[number % len(DENSER)]
             yield from self.batch(starts, numbers, self.limit(periods), denser)
             looking.rounds += 1
-            if not self.remaining(1):
+            if not limit_runs(self.looking, 1):
                 return
             if number % 3 == 2:
                 yield from self.search(self.limit(periods), source, rng)
-                if not self.remaining(1):
+                if not limit_runs(self.looking, 1):
                     return
             lanes, periods = min(2 * lanes, LANES[1]), min(2 * periods, PERIODS[1])
-
-    def remaining(self, lanes: int) -> int:
-        """How many of so many runs may still be made."""
-        most = self.looking.runs
-        return lanes if most is None else max(0, min(lanes, most - self.looking.made))
 
     def search(
         self, periods: int, source: StartSource, rng: np.random.Generator
@@ -189,7 +185,7 @@ class _ContinuousBatches:
             yield from self.batch(population.starts, population.numbers, periods, DENSER[1], score)
             nearest = float(score.values.min())
             best, since = (nearest, 0) if nearest < best else (best, since + 1)
-            if since > PATIENCE or not self.remaining(1):
+            if since > PATIENCE or not limit_runs(self.looking, 1):
                 return
             environment = self.problem.environment
             population = breed_population(environment, population, score.values, source, rng)

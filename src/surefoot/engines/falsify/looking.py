@@ -21,7 +21,7 @@ from surefoot.engines.falsify.nearness import describe_nearest
 from surefoot.engines.falsify.robustness import make_robustness
 from surefoot.engines.falsify.score import Score
 from surefoot.engines.falsify.suspicion import Origin, confirm_some, confirm_stepwise, origin_in
-from surefoot.engines.falsify.watch import Watch, compile_watched, hash_rows, watched_condition
+from surefoot.engines.falsify.watch import Watch, compile_watched, hash_rows, limit_runs, watched_condition
 from surefoot.problem.identity import ProblemIdentity
 from surefoot.problem.meaning.decision import action_names
 from surefoot.problem.policy import Choose, NeuralPolicy
@@ -190,13 +190,8 @@ class RunBatches:
             if self.is_done():
                 return
 
-    def room(self, lanes: int) -> int:
-        """So many runs of those that are asked for."""
-        most = lanes if self.looking.runs is None else min(lanes, self.looking.runs - self.looking.made)
-        return max(most, 0)
-
     def draw(self, lanes: int, rng: np.random.Generator, corners: bool) -> StartSamples:
-        return self.source(corners, rng).draw(max(self.room(lanes), 1), rng)
+        return self.source(corners, rng).draw(max(limit_runs(self.looking, lanes), 1), rng)
 
     def source(self, corners: bool, rng: np.random.Generator) -> StartSource:
         """Made when first needed: that may take a while."""
@@ -319,7 +314,7 @@ class RunBatches:
         for number in range(EXPLORE_BATCHES):
             if self.is_done():
                 return
-            lanes = self.room(EXPLORE_LANES)
+            lanes = limit_runs(self.looking, EXPLORE_LANES)
             again = archive.draw(lanes, most, rng) if number else None
             starts = self.draw(lanes, rng, corners=False) if again is None else again
             numbers = RunNumbers(len(starts), rng, plain=number % 2 == 0)
@@ -341,7 +336,7 @@ class RunBatches:
         for _ in range(GENERATIONS):
             if self.is_done():
                 return
-            runs = keep_first(population.starts, self.room(len(population.starts)))
+            runs = keep_first(population.starts, limit_runs(self.looking, len(population.starts)))
             score = Score(self.problem, self.robustness, len(runs), steps, wanted)
             yield from self.batch(runs, population.numbers, steps, score=score)
             if len(runs) < len(population.starts):

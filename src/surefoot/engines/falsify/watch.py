@@ -8,6 +8,7 @@ round for ever.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,3 +119,15 @@ def hash_rows(state: Names, count: int) -> NDArray[np.uint64]:
                 total = (total ^ part) * _ODD
                 total ^= total >> np.uint64(29)
     return total
+
+
+class RunCount(Protocol):
+    """How many runs were made, of how many that are asked for; None: of any number."""
+
+    runs: int | None
+    made: int
+
+
+def limit_runs(looking: RunCount, lanes: int) -> int:
+    """How many of so many runs may still be made."""
+    return lanes if looking.runs is None else max(0, min(lanes, looking.runs - looking.made))

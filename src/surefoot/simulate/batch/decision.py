@@ -266,10 +266,10 @@ def compile_batch_policy(
                 if names:
                     places[id(part)] = np.array([names.index(n) for n in action_names(part, environment)])
             case ProgramPolicy(branches):
-                terms[id(part)] = compiled([b.when for b in branches])
+                terms[id(part)] = compile_terms([b.when for b in branches])
                 for branch in branches:
                     if isinstance(branch.then, tuple):
-                        terms[id(branch)] = compiled(branch.then)
+                        terms[id(branch)] = compile_terms(branch.then)
                     elif not isinstance(branch.then, str):
                         compile_part(branch.then)
             case ShieldedPolicy(inner, permits, fallback):
@@ -281,7 +281,7 @@ def compile_batch_policy(
             case OraclePolicy():
                 return
 
-    def compiled(several: Any) -> FastColumns:
+    def compile_terms(several: Any) -> FastColumns:
         return compile_fast_columns(tuple(several), kinds, environment.arithmetic, exact=exact)
 
     compile_part(policy)

@@ -96,7 +96,9 @@ def write_stage(
     f.do("br i1 %more, label %head, label %end, !llvm.loop !1")
     f.begin("end")
     f.do("ret i64 %after")
-    code.text = f.text().replace("entry:\n", "entry:\n" + body.opening() + "\n  br label %start\nstart:\n", 1)
+    code.text = f.text().replace(
+        "entry:\n", "entry:\n" + body.load_addresses() + "\n  br label %start\nstart:\n", 1
+    )
     return code
 
 
@@ -116,7 +118,7 @@ class _Body:
     written: list[Sort] = field(default_factory=list)
     large: list[str] = field(default_factory=list)  # sines that are left open
 
-    def opening(self) -> str:
+    def load_addresses(self) -> str:
         """Addresses of all columns: those that are read, then of each kind one for those that are written."""
         lines, blocks, reads = [], dict[Sort, int](), len(self.code.reads)
         for number in range(reads + len(STORED)):

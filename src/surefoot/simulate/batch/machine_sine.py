@@ -84,7 +84,7 @@ class _PairWriter:
     def size(self, value: str) -> str:
         return self.f.value(f"call double @llvm.fabs.f64(double {value})")
 
-    def fused(self, left: str, right: str, more: str) -> str:
+    def fuse_product(self, left: str, right: str, more: str) -> str:
         return self.f.value(f"call double @llvm.fma.f64(double {left}, double {right}, double {more})")
 
     def subtract_exactly(self, left: str, right: str) -> _Pair:
@@ -100,14 +100,14 @@ class _PairWriter:
         high = self.plus(total, error)
         return high, self.plus(self.minus(total, high), error)
 
-    def multiply(self, left: _Pair, right: _Pair) -> _Pair:
+    def multiply_pairs(self, left: _Pair, right: _Pair) -> _Pair:
         high = self.times(left[0], right[0])
-        error = self.fused(left[0], right[0], self.f.value(f"fneg double {high}"))
-        cross = self.fused(left[0], right[1], self.times(left[1], right[0]))
+        error = self.fuse_product(left[0], right[0], self.f.value(f"fneg double {high}"))
+        cross = self.fuse_product(left[0], right[1], self.times(left[1], right[0]))
         return high, self.plus(error, cross)
 
     def square(self, r: _Pair) -> _Pair:
-        high, low = self.multiply(r, r)
+        high, low = self.multiply_pairs(r, r)
         total = self.plus(high, low)
         return total, self.plus(self.minus(high, total), low)
 
@@ -126,17 +126,17 @@ class _PairWriter:
         exact = [Fraction((-1) ** k, factorial(2 * k + odd)) for k in range(_LAST + 1)]
         total = _text(float(exact[_LAST]))
         for k in range(_LAST - 1, _PAIRED, -1):
-            total = self.fused(z[0], total, _text(float(exact[k])))
+            total = self.fuse_product(z[0], total, _text(float(exact[k])))
         pair: _Pair = total, "0.0"
         for k in range(_PAIRED, 0, -1):
             high = float(exact[k])
-            product = self.multiply(z, pair)
+            product = self.multiply_pairs(z, pair)
             rest = self.plus(product[1], _text(float(exact[k] - Fraction(high))))
             pair = self.add_smaller(_text(high), product[0], rest)
-        return self.multiply(z, pair)
+        return self.multiply_pairs(z, pair)
 
     def sum_sine(self, r: _Pair, z: _Pair) -> _Pair:
-        product = self.multiply(r, self.sum_series(z, 1))
+        product = self.multiply_pairs(r, self.sum_series(z, 1))
         return self.add_smaller(r[0], product[0], self.plus(product[1], r[1]))
 
     def sum_cosine(self, z: _Pair) -> _Pair:
