@@ -13,6 +13,7 @@ from .bounds.subdomain import AffineKernel, Contents
 from .claims.barrier.claim import check_barrier
 from .claims.barrier.convergence import check_convergence
 from .claims.graph.claim import check_graph_claim
+from .claims.reach.claim import check_reach, check_reach_violation
 from .claims.runs.argument import read_run_argument
 from .claims.runs.canonical_problem import MOST_STEPS, CanonicalProblem, read_canonical_problem
 from .claims.runs.network_ranges import check_overflow
@@ -114,6 +115,8 @@ def judge_certificate(
         return _judge_values(whole, places)
     if kind in ("barrier", "convergence"):
         return _judge_sets(whole)
+    if kind in ("reach", "reach-violation"):
+        return _judge_loop(whole, places)
     about_runs = kind in ("execution", "recurrence")
     data = expect_object(whole, _KEYS | {"obligations" if about_runs else "cases"}, "certificate")
     arithmetic = data["arithmetic"]
@@ -187,6 +190,25 @@ def _judge_sets(certificate: dict[str, Any]) -> CheckerVerdict:
         "the ranking function falls outside of the target" if converges else "every set is closed and safe"
     )
     return CheckerVerdict(True, reason, words, meaning, missing, count, count, count)
+
+
+def _judge_loop(certificate: dict[str, Any], places: FileLocations) -> CheckerVerdict:
+    """A network in a plant, followed through time with sets of states."""
+    data = expect_object(certificate, _KEYS | {"reach"}, "certificate")
+    if data["arithmetic"] != "float32" or places.property is not None:
+        raise BadCertificate("certificate: about a closed loop, in `float32` arithmetic, not a file")
+    violated = data["claim"]["kind"] == "reach-violation"
+    try:
+        found = (check_reach_violation if violated else check_reach)(data["claim"], data["reach"], places)
+    except Refused as error:
+        words = "a run violates the property" if violated else "every run keeps the property"
+        return CheckerVerdict(False, str(error), words)
+    except (TypeError, ValueError, ArithmeticError, LookupError, RecursionError) as error:
+        raise BadCertificate(f"a part of the problem that does not fit the others: {error}") from None
+    meaning = f"{found.meaning}; the network in {_MEANING['float32']}"
+    return CheckerVerdict(
+        True, found.reason, found.claim, meaning, found.uncertified, 1, found.periods, found.cells
+    )
 
 
 def _judge_runs(data: dict[str, Any], places: FileLocations, arithmetic: str) -> CheckerVerdict:

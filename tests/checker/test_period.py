@@ -14,7 +14,7 @@ from benchmarks.old_format import judge_both_formats, to_format_1
 from tests.engines.held import plant
 
 from surefoot.engines.barrier import Barrier
-from surefoot.reductions.discretise import in_time
+from surefoot.problem.problem import in_time
 from surefoot.run import verify
 from surefoot.shields.certified_shield import make_certified_shield
 from surefoot.verdict.verdict import Proved

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import pairwise
 
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from tests.checker.twins import plain_bounds, plain_relaxations
 from tests.checker.twins.plain_bounds import Box, Plane
@@ -20,7 +20,7 @@ from tests.checker.twins.random_cases import (
 )
 
 from surefoot_checker.bounds.back_substitution import ExactForm, entry_form
-from surefoot_checker.bounds.case_problem import CaseProblem, evaluate_exactly
+from surefoot_checker.bounds.case_problem import CallInput, CaseProblem, GraphValue, evaluate_exactly
 from surefoot_checker.bounds.interval_propagation import may_overflow, propagate_interval, rounding_radius
 from surefoot_checker.bounds.point_bounds import point_enclosure, rough_enclosure
 from surefoot_checker.bounds.relaxations import cached_relaxation, check_slopes, step_relaxation
@@ -29,6 +29,7 @@ from surefoot_checker.bounds.subdomain import PrecisionGrid, SubdomainState
 from surefoot_checker.bounds.variable_box import exact_ends, root_state, separate_box
 from surefoot_checker.kernel.inference import network_function
 from surefoot_checker.kernel.network import ActivationNode, AffineNode, CombineNode, FlatNetwork, PickNode
+from surefoot_checker.kernel.query import ClaimedVariable
 from surefoot_checker.kernel.strict_json import Refused
 
 PRECISIONS = st.sampled_from([(40, True), (40, False), (112, False)])
@@ -84,7 +85,17 @@ def slack(grid: PrecisionGrid, size: Fraction) -> Fraction:
     return 8 * (1 + size) * (Fraction(1, 1 << 21) if grid.coarse else Fraction(1, grid.one))
 
 
+def huge_input() -> CaseProblem:
+    """A number up to the largest float32, times 0, plus a bias."""
+    anything = ClaimedVariable("x0", Fraction(0), Fraction(2**128 - 2**104), "float32")
+    read = CallInput((((0, 0, Fraction(1)),),), (Fraction(0),), (True,), (0, 0))
+    added = AffineNode(0, 1, (0.0,), (16777215.0,))
+    values = (GraphValue(1, None, ()), GraphValue(1, read, (0,)), GraphValue(1, added, (1,)))
+    return CaseProblem((anything,), values, (), (), False)
+
+
 @given(case_problems(flat_networks(floats), floats) | problems, PRECISIONS)
+@example(huge_input(), (40, True))
 @settings(max_examples=75, deadline=None)
 def test_intervals_and_radii(problem: CaseProblem, precision: tuple[int, bool]) -> None:
     """Around the twin's, and not much wider."""
@@ -97,8 +108,10 @@ def test_intervals_and_radii(problem: CaseProblem, precision: tuple[int, bool]) 
         known = rounding_radius(grid, state, v) or [0] * value.width
         size = max([abs(x) for ends in boxes for end in ends for x in end], default=Fraction(0))
         if isinstance(value.node, AffineNode):
-            weights = sum(abs(Fraction(w)) for w in value.node.weights)
-            size = size * (1 + weights) + weights + sum(abs(Fraction(b)) for b in value.node.bias)
+            # The bias is one more weight, times 1: in narrow fields all factors are rounded alike, at the
+            # scale of the largest.
+            weights = sum(abs(Fraction(w)) for w in (*value.node.weights, *value.node.bias))
+            size = (1 + size) * (1 + weights)
         if isinstance(value.node, CombineNode):
             size *= 1 + size
         for i, (least, most) in enumerate(exact):

@@ -114,6 +114,19 @@ def pack_fields(entries: Sequence[int], words: int) -> int:
     return (int.from_bytes(raw, "little") ^ halves) - halves
 
 
+def pack_small_fields(entries: Sequence[int], words: int) -> int:
+    """The same of entries below 2^63 in size: the lowest word is the entry, the others repeat its sign."""
+    if byteorder != "little":
+        return pack_fields(entries, words)
+    raw = array("q", bytes(8 * words * len(entries)))
+    raw[::words] = array("q", entries)
+    signs = array("q", [entry >> 63 for entry in entries])
+    for word in range(1, words):
+        raw[word::words] = signs
+    halves = _half_fields(len(entries), words)
+    return (int.from_bytes(raw.tobytes(), "little") ^ halves) - halves
+
+
 def unpack_fields(packed: int, width: int, words: int, places: int) -> list[int]:
     """The entries, divided by 2^places and rounded down (multiplied, if there are fewer than none).
 
@@ -133,6 +146,28 @@ def unpack_fields(packed: int, width: int, words: int, places: int) -> list[int]
     if rest > 0:
         return [x >> rest for x in found]
     return [x << -rest for x in found] if rest else found
+
+
+def unpack_small_fields(packed: int, width: int, words: int) -> list[int]:
+    """The entries, all below 2^63 in size: in two's complement the lowest word of a field is its entry."""
+    if byteorder != "little":
+        return unpack_fields(packed, width, words, 0)
+    halves = _half_fields(width, words)
+    raw = ((packed + halves) ^ halves).to_bytes(8 * words * width, "little")
+    return memoryview(raw).cast("q")[::words].tolist()
+
+
+def divide_fields(vector: int, fields: int, words: int, places: int) -> int:
+    """Every field, below 2^(width - 1) in size, divided by 2^places and rounded down."""
+    half, mask, rest = _division_masks(fields, words, places)
+    return (((vector + half) >> places) & mask) - rest
+
+
+@lru_cache(maxsize=256)
+def _division_masks(fields: int, words: int, places: int) -> tuple[int, int, int]:
+    """Adding the first makes fields digits that are not negative; the third is what it has become then."""
+    ones, width = ones_vector(fields, words), 64 * words
+    return ones << (width - 1), ones * ((1 << (width - places)) - 1), ones << (width - 1 - places)
 
 
 @lru_cache(maxsize=256)

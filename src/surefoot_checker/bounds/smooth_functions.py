@@ -6,25 +6,65 @@ Inside, 64 more bits are carried, so the pairs are as narrow as rounding to `bit
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import isqrt
 
 GUARD = 64
+COARSE = 30  # bits up to which points of a table are near enough
+_STEP, _FINE = 11, 40  # bits of the points of the table, and of what it holds
+_OFF = 16  # of the units of what it holds: more than values between its points are off
+FLAT = 15  # from there on tanh is 1, and from -FLAT on down -1, for the bits of a table
 Pair = tuple[int, int]
 
 
-@lru_cache(maxsize=1 << 16)
 def enclose_tanh(x: int, bits: int) -> Pair:
-    """Around tanh: (1 - e) / (1 + e) with e = exp(-2 |x|), which falls as e grows."""
-    size, one = abs(x), 1 << bits
+    """Around tanh, which is odd."""
+    size = abs(x)
     if size >= bits << bits:
-        least, most = one - 1, one  # 1 - tanh x < 2 exp(-2 x) <= 2 exp(-2 bits) < 2^-bits
+        least, most = (1 << bits) - 1, 1 << bits  # 1 - tanh x < 2 exp(-2 x) <= 2 exp(-2 bits) < 2^-bits
+    elif _STEP < bits <= COARSE:
+        least, most = _enclose_tanh_nearby(size, bits)
     else:
-        unit = 1 << (bits + GUARD)
-        e_least, e_most = _enclose_exp_minus(2 * size, bits)
-        least = ((unit - e_most) << bits) // (unit + e_most)
-        most = -((-(unit - e_least) << bits) // (unit + e_least))
+        least, most = _enclose_quotient(size, bits)
     return (least, most) if x >= 0 else (-most, -least)
+
+
+@lru_cache(maxsize=1 << 16)
+def _enclose_quotient(x: int, bits: int) -> Pair:
+    """(1 - e) / (1 + e) with e = exp(-2 x), which falls as e grows."""
+    unit = 1 << (bits + GUARD)
+    e_least, e_most = _enclose_exp_minus(2 * x, bits)
+    return ((unit - e_most) << bits) // (unit + e_most), -((-(unit - e_least) << bits) // (unit + e_least))
+
+
+def _enclose_tanh_nearby(x: int, bits: int) -> Pair:
+    value, less = _find_tanh(x, bits), _FINE - bits
+    return (value - _OFF) >> less, min(-(-(value + _OFF) >> less), 1 << bits)
+
+
+def _find_tanh(x: int, bits: int) -> int:
+    """tanh in units of 2^-40, off by less than `_OFF`: by Taylor's theorem from the nearest point g of a
+    table, at most 2^-12 away.
+
+    With t = tanh g and d = x - g it is t + d (1 - t^2 - t (1 - t^2) d) + R, |R| <= |d|^3 / 3 as the third
+    derivative is at most 2 in size. In units of 2^-40: R is less than 6, t is off by at most 2, the last
+    rounding by less than 1, and what is multiplied by d or d^2 by less than 32, which moves the value by less
+    than 1.
+    """
+    if not -FLAT << bits < x < FLAT << bits:  # 1 - tanh x < 2 exp(-2 x) < 2^-40
+        return 1 << _FINE if x > 0 else -1 << _FINE
+    number = (x + (1 << (bits - _STEP - 1))) >> (bits - _STEP)
+    t, slope, bend = _tanh_table(number)
+    d = (x << (_FINE - bits)) - (number << (_FINE - _STEP))
+    return t + ((slope - (bend * d >> _FINE)) * d >> _FINE)
+
+
+@cache
+def _tanh_table(number: int) -> tuple[int, int, int]:
+    """An end around t = tanh(number / 2^11), in units of 2^-40, with 1 - t^2 and t (1 - t^2)."""
+    t = enclose_tanh(number << (_FINE - _STEP), _FINE)[0]
+    slope = (1 << _FINE) - (t * t >> _FINE)
+    return t, slope, t * slope >> _FINE
 
 
 def _enclose_exp_minus(y: int, bits: int) -> Pair:
@@ -110,9 +150,41 @@ def tanh_line(low: int, high: int, slope: int, bits: int) -> Pair:
     ends, or at -x* (least) and x* (largest) where these may lie between. Where they do not exist, slope <= 0
     or slope >= 1, it grows or falls everywhere.
     """
-    at_low, at_high = enclose_tanh(low, bits), enclose_tanh(high, bits)
-    least = min((at_low[0] << bits) - slope * low, (at_high[0] << bits) - slope * high) >> bits
-    most = -(-max((at_low[1] << bits) - slope * low, (at_high[1] << bits) - slope * high) >> bits)
+    return _line_between(low, high, enclose_tanh(low, bits), enclose_tanh(high, bits), slope, bits)
+
+
+def tanh_chord(low: int, high: int, bits: int, places: int) -> tuple[int, Pair]:
+    """A multiple of 2^-places near the slope of the chord, and the constants of `tanh_line` for it."""
+    slope = 0
+    if not _STEP < bits <= COARSE:
+        at_low, at_high = enclose_tanh(low, bits), enclose_tanh(high, bits)
+        if high > low:
+            slope = min(max(((at_high[0] - at_low[0]) << places) // (high - low), 0), 1 << places)
+        return slope, _line_between(low, high, at_low, at_high, slope << (bits - places), bits)
+    flat = FLAT << bits
+    if low >= flat or high <= -flat:
+        one = 1 << bits
+        return 0, (one - 1, one) if low > 0 else (-one, 1 - one)
+    first, last, less = _find_tanh(low, bits), _find_tanh(high, bits), _FINE - bits
+    if high > low:
+        slope = min(max(((last - first) << places) // ((high - low) << less), 0), 1 << places)
+    # in units of 2^-(40 + places)
+    first, last = (first << places) - (slope * low << less), (last << places) - (slope * high << less)
+    if first > last:
+        first, last = last, first
+    off = _OFF << places
+    least, most = (first - off) >> (less + places), -((-last - off) >> (less + places))
+    return slope, _add_peaks(low, high, slope << (bits - places), bits, least, most)
+
+
+def _line_between(low: int, high: int, at_low: Pair, at_high: Pair, slope: int, bits: int) -> Pair:
+    first, last = slope * low, slope * high
+    least = min((at_low[0] << bits) - first, (at_high[0] << bits) - last) >> bits
+    most = -(-max((at_low[1] << bits) - first, (at_high[1] << bits) - last) >> bits)
+    return _add_peaks(low, high, slope, bits, least, most)
+
+
+def _add_peaks(low: int, high: int, slope: int, bits: int, least: int, most: int) -> Pair:
     if 0 < slope < 1 << bits:
         height, near, far = tanh_peak(slope, bits)
         if low < -near and high > -far:

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from .asked_property import ExpectedReward, Probability, RunProperty, read_property
 from .strict_json import (
     BadCertificate,
-    expect_integer,
     expect_list,
     expect_number,
     expect_object,
@@ -38,9 +38,7 @@ from .term import (
 from .untrusted_file import quote_for_message
 
 LARGEST_ARRAY = 100_000
-MOST_STEPS = 10_000_000
 CHOOSE = ("value", "argmax", "argmax-applicable", "sample")
-OVER = ("min", "max", "sum", "avg", "values")
 _MOST_EDGES = 12  # that are named
 _PROBLEM = frozenset(
     {"name", "variables", "initial", "controls", "components", "synchronisations", "policy", "property"}
@@ -49,16 +47,8 @@ _COMPONENT = frozenset({"name", "locations", "initial", "edges"})
 _EDGE = frozenset({"source", "action", "guard", "chosen", "assuming", "outcomes"})
 _OUTCOME = frozenset({"probability", "updates", "rewards", "target"})
 _POLICY = frozenset({"rules", "network", "observe", "choose", "actions", "owns"})
+_DECIDER = frozenset({"network", "observe", "choose", "actions"})
 _PERMIT = frozenset({"inside", "barrier", "margin"})
-_PROBABILITY = frozenset({"kind", "optimise", "operator", "left", "right", "bounds", "over", "starts"})
-_EXPECTED = frozenset({"kind", "optimise", "reward", "until", "steps", "over", "starts"})
-_BOUND = frozenset({"reward", "low", "high", "strict"})
-_RUNS: dict[str, set[str]] = {
-    "never": {"steps", "before"},
-    "within": {"steps", "after"},
-    "eventually": set(),
-    "recurs": set(),
-}
 
 Range = tuple[Fraction, Fraction]
 Box = tuple[Range, ...]
@@ -126,63 +116,27 @@ class Permit:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Decider:
+    """A network, what it reads and what its outputs stand for."""
+
+    network: object | None  # as it is written
+    observe: tuple[Term, ...]
+    choose: str
+    actions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Policy:
     """The first rule whose condition holds decides, and where none does the network."""
 
-    rules: tuple[tuple[Term, Any], ...]  # condition, and an action or a term for each control
+    # Condition, and an action or a term for each control; for closed loops perhaps a `Decider`
+    rules: tuple[tuple[Term, Any], ...]
     network: object | None  # as it is written
     observe: tuple[Term, ...]
     choose: str
     actions: tuple[str, ...]  # what the outputs stand for
     owns: tuple[str, ...]  # all actions of the policy
     shield: tuple[Permit, ...] | None = None  # None: nobody proposes anything
-
-
-@dataclass(frozen=True, slots=True)
-class RunProperty:
-    kind: str  # "never", "within", "eventually" or "recurs"
-    condition: Term
-    steps: int | None = None
-    after: int = 0
-    before: Term | None = None  # of `never`: a run ends where this holds
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SumBound:
-    """On the steps so far (`reward` is None), or on a reward summed up so far."""
-
-    reward: str | None
-    low: Fraction | None
-    high: Fraction | None
-    strict: bool  # the bound above is excluded
-
-    def is_over(self, total: Any) -> bool:
-        return self.high is not None and (total > self.high or (self.strict and total == self.high))
-
-    def holds(self, total: Any) -> bool:
-        return not self.is_over(total) and (self.low is None or total >= self.low)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Probability:
-    optimise: str | None
-    operator: str
-    left: Term
-    right: Term
-    bounds: tuple[SumBound, ...]
-    over: str
-    starts: Term | None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ExpectedReward:
-    optimise: str | None
-    reward: str | None  # None: steps
-    worth: Term | None  # what every step from a state pays, if that is asked for
-    until: Term
-    steps: int | None
-    over: str
-    starts: Term | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,8 +161,12 @@ class Problem:
     unsaid: tuple[str, ...]  # what is not certified about it, in words
 
 
-def read_problem(data: object, deepest: int = DEEPEST) -> Problem:
-    """`deepest`: how far terms may be nested. Where runs end at a goal, guards and condition say so."""
+def read_problem(data: object, deepest: int = DEEPEST, *, closed_loop: bool = False) -> Problem:
+    """`deepest`: how far terms may be nested. Where runs end at a goal, guards and condition say so.
+
+    `closed_loop`: with elementary functions, limits in seconds and several networks (section 14), which other
+    claims give no meaning to and so refuse.
+    """
     entry = expect_object(data, _PROBLEM, "problem", frozenset({"normalised", "time"}))
     variables = tuple(read_variable(v) for v in expect_list(entry["variables"], "variables"))
     controls = tuple(_read_control(c) for c in expect_list(entry["controls"], "controls"))
@@ -225,7 +183,7 @@ def read_problem(data: object, deepest: int = DEEPEST) -> Problem:
     declared = [*types, *(c.name for c in controls), *places]
     if len(types) < len(variables) or len(set(declared)) < len(declared):
         raise BadCertificate("problem: a name is declared twice")
-    start = _TermReader(types, deepest)
+    start = _TermReader(types, deepest, elementary=closed_loop)
     state = start.with_types(dict.fromkeys(places, NUMBER))
     step = state.with_types(dict.fromkeys((c.name for c in controls), NUMBER))
     chosen = _chosen_types(parts, declared)
@@ -239,8 +197,12 @@ def read_problem(data: object, deepest: int = DEEPEST) -> Problem:
             _read_synchronisation(v, len(parts))
             for v in expect_list(entry["synchronisations"], "synchronisations")
         ),
-        None if entry["policy"] is None else _read_policy(entry["policy"], state, len(controls)),
-        _read_property(entry["property"], replace(step, locations=locations)),
+        None if entry["policy"] is None else _read_policy(entry["policy"], state, len(controls), closed_loop),
+        read_property(
+            entry["property"],
+            replace(step, locations=locations).scalar,
+            "time" in entry if closed_loop else None,
+        ),
         _read_time(entry["time"], step.with_types(chosen), len(variables)) if "time" in entry else None,
         _read_normalised(entry),
     )
@@ -273,6 +235,7 @@ class _TermReader:
     types: Mapping[str, str | None]
     deepest: int
     locations: Mapping[str, tuple[str, ...]] | None = None
+    elementary: bool = False
 
     def with_types(self, more: Mapping[str, str | None]) -> _TermReader:
         return replace(self, types={**self.types, **more})
@@ -285,9 +248,9 @@ class _TermReader:
         return NUMBER if atom[0] == "output" else BOOLEAN
 
     def _read(self, data: object) -> Term:
-        if self.locations is None:
-            return read_term(data, deepest=self.deepest)
-        return resolve_locations(read_term(data, condition=True, deepest=self.deepest), self.locations)
+        asks = self.locations is not None
+        term = read_term(data, condition=asks, deepest=self.deepest, elementary=self.elementary)
+        return term if self.locations is None else resolve_locations(term, self.locations)
 
     def scalar(self, data: object) -> Term:
         return check_scalar(self._read(data), self._type_of)
@@ -441,7 +404,7 @@ def _read_synchronisation(data: object, count: int) -> tuple[tuple[str | None, .
     return found, None if result is None else expect_text(result, "result")
 
 
-def _read_policy(data: object, reader: _TermReader, controls: int) -> Policy:
+def _read_policy(data: object, reader: _TermReader, controls: int, several: bool) -> Policy:
     entry = expect_object(data, _POLICY, "policy", frozenset({"shield"}))
     actions, owns = (
         tuple(expect_text(a, "action") for a in expect_list(entry[key], key)) for key in ("actions", "owns")
@@ -450,11 +413,13 @@ def _read_policy(data: object, reader: _TermReader, controls: int) -> Policy:
         raise BadCertificate("policy: this way to choose is not known")
     sets = choose == "value"
     rules = tuple(
-        _read_rule(r, reader, controls if sets else None) for r in expect_list(entry["rules"], "rules")
+        _read_rule(r, reader, controls if sets else None, several)
+        for r in expect_list(entry["rules"], "rules")
     )
     if (controls and not sets) or (sets and owns):
         raise BadCertificate("policy: controls need `value` and no actions, everything else has no controls")
-    if not {*actions, *(then for _, then in rules if not sets)} <= set(owns):
+    named = [then.actions if isinstance(then, Decider) else (then,) for _, then in rules if not sets]
+    if not {*actions, *(action for those in named for action in those)} <= set(owns):
         raise BadCertificate("policy: an action that it does not own")
     observe = tuple(reader.scalar(t) for t in expect_list(entry["observe"], "observe"))
     shield = None
@@ -463,16 +428,31 @@ def _read_policy(data: object, reader: _TermReader, controls: int) -> Policy:
     return Policy(rules, entry["network"], observe, choose, actions, owns, shield)
 
 
-def _read_rule(data: object, reader: _TermReader, controls: int | None) -> tuple[Term, Any]:
-    """A value for each control, or an action."""
+def _read_rule(data: object, reader: _TermReader, controls: int | None, several: bool) -> tuple[Term, Any]:
+    """A value for each control, or an action; or, where there may be `several`, another network."""
     entry = expect_object(data, frozenset({"when", "then"}), "rule")
     when = reader.scalar(entry["when"])
+    if several and type(entry["then"]) is dict:
+        return when, _read_decider(entry["then"], reader, controls)
     if controls is None:
         return when, expect_text(entry["then"], "rule")
     values = tuple(reader.scalar(t) for t in expect_list(entry["then"], "rule"))
     if len(values) != controls:
         raise BadCertificate("policy: a rule sets as many values as there are controls")
     return when, values
+
+
+def _read_decider(data: object, reader: _TermReader, controls: int | None) -> Decider:
+    entry = expect_object(data, _DECIDER, "rule")
+    choose = expect_text(entry["choose"], "choose")
+    if choose not in CHOOSE or (choose == "value") is (controls is None) or entry["network"] is None:
+        raise BadCertificate("policy: a rule asks a network in another way than the policy does, or none")
+    return Decider(
+        entry["network"],
+        tuple(reader.scalar(t) for t in expect_list(entry["observe"], "observe")),
+        choose,
+        tuple(expect_text(a, "action") for a in expect_list(entry["actions"], "actions")),
+    )
 
 
 def _read_permit(data: object, reader: _TermReader) -> Permit:
@@ -501,68 +481,6 @@ def _read_time(data: object, reader: _TermReader, variables: int) -> ContinuousT
     if (period := expect_number(entry["period"], "period")) <= 0:
         raise BadCertificate("time: the period is positive")
     return ContinuousTime(derivatives, period)
-
-
-def _read_property(data: object, reader: _TermReader) -> RunProperty | Probability | ExpectedReward:
-    kind = data.get("kind") if type(data) is dict else None
-    if kind == "probability":
-        return _read_probability(expect_object(data, _PROBABILITY, "property"), reader)
-    if kind == "expected":
-        return _read_expected(expect_object(data, _EXPECTED, "property"), reader)
-    entry: dict[str, Any] = expect_object(
-        data, frozenset({"kind", "condition"}), "property", frozenset({"steps", "after", "before"})
-    )
-    given = entry.keys() - {"kind", "condition"}
-    if kind not in _RUNS or not given <= _RUNS[kind] or (kind == "within" and given != _RUNS[kind]):
-        raise BadCertificate("property: of no known kind, or with other bounds than its kind has")
-    steps = expect_integer(entry["steps"], 0, MOST_STEPS, "steps") if "steps" in entry else None
-    after = expect_integer(entry.get("after", 0), 0, MOST_STEPS, "after")
-    if steps is not None and after > steps:
-        raise BadCertificate("property: `after` is later than `steps`")
-    before = reader.scalar(entry["before"]) if "before" in entry else None
-    return RunProperty(kind, reader.scalar(entry["condition"]), steps, after, before)
-
-
-def _read_probability(entry: dict[str, Any], reader: _TermReader) -> Probability:
-    optimise, over, starts = _read_common(entry, reader)
-    return Probability(
-        optimise,
-        expect_text(entry["operator"], "operator"),
-        reader.scalar(entry["left"]),
-        reader.scalar(entry["right"]),
-        tuple(_read_bound(b) for b in expect_list(entry["bounds"], "bounds")),
-        over,
-        starts,
-    )
-
-
-def _read_expected(entry: dict[str, Any], reader: _TermReader) -> ExpectedReward:
-    optimise, over, starts = _read_common(entry, reader)
-    reward: Any = entry["reward"]
-    worth: Term | None = None
-    if type(reward) is list:
-        if len(reward) != 2 or reward[0] != "of":
-            raise BadCertificate("property: a reward that is neither named nor a term")
-        worth, reward = reader.scalar(reward[1]), None
-    paid = None if reward is None else expect_text(reward, "reward")
-    steps = None if entry["steps"] is None else expect_integer(entry["steps"], 0, MOST_STEPS, "steps")
-    return ExpectedReward(optimise, paid, worth, reader.scalar(entry["until"]), steps, over, starts)
-
-
-def _read_common(entry: dict[str, Any], reader: _TermReader) -> tuple[str | None, str, Term | None]:
-    if entry["optimise"] not in ("min", "max", None) or entry["over"] not in OVER:
-        raise BadCertificate("property: what is optimised, or how starts are looked at, is not known")
-    starts = None if entry["starts"] is None else reader.scalar(entry["starts"])
-    return entry["optimise"], entry["over"], starts
-
-
-def _read_bound(data: object) -> SumBound:
-    bound = expect_object(data, _BOUND, "bound")
-    low, high = (None if bound[k] is None else expect_number(bound[k], k) for k in ("low", "high"))
-    if type(bound["strict"]) is not bool or any(n is not None and n < 0 for n in (low, high)):
-        raise BadCertificate("property: a bound that is negative or neither strict nor not")
-    reward = None if bound["reward"] is None else expect_text(bound["reward"], "reward")
-    return SumBound(reward, low, high, bound["strict"])
 
 
 def _read_normalised(entry: Mapping[str, Any]) -> tuple[str, ...]:

@@ -30,11 +30,15 @@ BOOLEAN, NUMBER, ARRAY = "boolean", "number", "array"
 _ATOMS = {"name": 1, "at": 2, "deadlocked": 0, "stalled": 0, "chosen": 1}
 _OUTPUT = "output"  # ("output", number): of the network
 _WORDS = frozenset({*_ATOMS, _OUTPUT})
+# Real functions that have no exact values: only enclosures of them are computed, by claims that cover them.
+ELEMENTARY = frozenset({"sqrt", "exp", "log", "sin", "cos", "tan", "asin", "acos", "atan", "tanh"})
 ACTING = frozenset({"deadlocked", "stalled", "chosen"})  # about what may happen next, not about the state
 
 
-def read_term(data: object, *, condition: bool = False, deepest: int = DEEPEST) -> Term:
-    """A term as JSON has it; `condition`: it may ask more than names."""
+def read_term(
+    data: object, *, condition: bool = False, deepest: int = DEEPEST, elementary: bool = False
+) -> Term:
+    """A term as JSON has it; `condition`: it may ask more than names; `elementary`: it may have a sine."""
     if type(data) is bool or type(data) is int:
         return data
     if type(data) is not list:
@@ -46,12 +50,16 @@ def read_term(data: object, *, condition: bool = False, deepest: int = DEEPEST) 
         if word != "name" and not condition:
             raise BadCertificate(f"`{word}` stands in a term that is no condition of a property")
         return _read_atom(word, data)
+    if word in ELEMENTARY and not elementary:
+        raise BadCertificate(f"`{word}` stands in a claim of a kind that does not cover it")
     if word not in _ARITY:
         raise BadCertificate(f"a term has an operator that is not known: {word[:40]!r}")
     least, most = _ARITY[word]
     if not least <= len(data) - 1 <= most:
         raise BadCertificate(f"`{word}` has {len(data) - 1} arguments")
-    return (word, *[read_term(part, condition=condition, deepest=deepest - 1) for part in data[1:]])
+    below = deepest - 1
+    parts = [read_term(p, condition=condition, deepest=below, elementary=elementary) for p in data[1:]]
+    return (word, *parts)
 
 
 def _read_atom(word: str, data: list[Any]) -> Term:
@@ -182,6 +190,8 @@ def evaluate(term: Term, value_of: Callable[[Term], Any]) -> Any:
         return not evaluate(parts[0], value_of) or bool(evaluate(parts[1], value_of))
     if word == "ite":
         return evaluate(parts[1] if evaluate(parts[0], value_of) else parts[2], value_of)
+    if word in ELEMENTARY:
+        raise Refused(f"`{word}` has no exact value")
     return OPERATORS[word](*[evaluate(part, value_of) for part in parts])
 
 
@@ -265,5 +275,6 @@ _ARITY = {
     **dict.fromkeys(("negate", "abs", "sgn", "floor", "ceil", "trc", "not"), (1, 1)),
     **dict.fromkeys(("+", "*", "min", "max", "array"), (1, _MANY)),
     **dict.fromkeys(("and", "or"), (0, _MANY)),
+    **dict.fromkeys(ELEMENTARY, (1, 1)),
     "ite": (3, 3),
 }

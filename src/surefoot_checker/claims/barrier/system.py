@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from ...kernel.asked_property import RunProperty
 from ...kernel.problem import (
     Box,
     ContinuousTime,
@@ -21,7 +22,6 @@ from ...kernel.problem import (
     Policy,
     Problem,
     Range,
-    RunProperty,
     read_box,
     read_problem,
 )

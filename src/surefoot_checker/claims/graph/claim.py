@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ...kernel.problem import RunProperty, read_problem
+from ...kernel.asked_property import RunProperty
+from ...kernel.problem import read_problem
 from ...kernel.strict_json import BadCertificate, Refused, expect_object
 from ...kernel.untrusted_file import quote_for_message as shown_name
 from ..unsat.query_claim import FileLocations

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from ...kernel.asked_property import RunProperty
 from ...kernel.network import FlatNetwork
-from ...kernel.problem import Control, Edge, Outcome, Policy, RunProperty, Variable, read_problem
+from ...kernel.problem import Control, Edge, Outcome, Policy, Variable, read_problem
 from ...kernel.query import ClaimedVariable
 from ...kernel.strict_json import BadCertificate
 from ...kernel.term import Term, is_number
@@ -82,10 +83,10 @@ def read_canonical_problem(data: object, places: FileLocations) -> CanonicalProb
     _check_policy(policy, network, len(problem.controls))
     return CanonicalProblem(
         problem.name,
-        tuple(_scalar(v) for v in problem.variables),
+        tuple(scalar_variable(v) for v in problem.variables),
         problem.initial,
         problem.controls,
-        tuple(_scalar_edge(e) for e in component.edges),
+        tuple(scalar_edge(e) for e in component.edges),
         policy.rules,
         network,
         0 if network is None else network.widths()[-1],
@@ -113,7 +114,7 @@ def _check_policy(policy: Policy, network: FlatNetwork | None, controls: int) ->
         raise BadCertificate("policy: in some states nothing sets the controls")
 
 
-def _scalar(variable: Variable) -> ClaimedVariable:
+def scalar_variable(variable: Variable) -> ClaimedVariable:
     match variable.kind:
         case ("boolean",):
             return ClaimedVariable(variable.name, Fraction(0), Fraction(1), "boolean")
@@ -125,8 +126,8 @@ def _scalar(variable: Variable) -> ClaimedVariable:
     raise AssertionError(variable.kind)
 
 
-def _scalar_edge(edge: Edge) -> CanonicalEdge:
-    chosen = tuple(_scalar(c) for c in edge.chosen)
+def scalar_edge(edge: Edge) -> CanonicalEdge:
+    chosen = tuple(scalar_variable(c) for c in edge.chosen)
     outcomes = tuple(_updates_at_once(o) for o in edge.outcomes)
     return CanonicalEdge(edge.action, edge.guard, chosen, edge.assuming, outcomes)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from ...kernel.problem import RunProperty
+from ...kernel.asked_property import RunProperty
 from ...kernel.query import ClaimedQuery, Formula
 from ...kernel.strict_json import BadCertificate
 from .argument import RunArgument

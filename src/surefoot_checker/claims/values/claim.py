@@ -9,7 +9,8 @@ from fractions import Fraction
 from math import inf, nextafter
 from typing import Any
 
-from ...kernel.problem import RunProperty, read_problem
+from ...kernel.asked_property import RunProperty
+from ...kernel.problem import read_problem
 from ...kernel.strict_json import (
     BadCertificate,
     Refused,

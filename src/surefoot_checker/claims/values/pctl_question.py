@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
-from ...kernel.problem import MOST_STEPS, ExpectedReward, Probability, SumBound
+from ...kernel.asked_property import MOST_STEPS, ExpectedReward, Probability, SumBound
 from ...kernel.strict_json import BadCertificate
 from ...kernel.term import ACTING, Term, term_atoms
 from .term import Function, Row, compile_row_function

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from ...kernel.problem import SumBound
+from ...kernel.asked_property import SumBound
 from ...kernel.strict_json import Refused
 from ...kernel.term import integer_if_whole
 from .term import Function, Row

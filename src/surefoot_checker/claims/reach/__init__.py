@@ -1,0 +1,1 @@
+"""Claims about closed loops: sets of states followed through time."""

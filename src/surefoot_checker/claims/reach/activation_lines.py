@@ -1,0 +1,91 @@
+"""Activations over an interval: a slope and a band around it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+
+from ...bounds.smooth_functions import enclose_logistic, logistic_line, tanh_chord
+from .interval import Interval
+
+SLOPE = 16  # bits of a slope behind the point
+
+# An activation over an interval: None if it is the identity there, else a slope s >= 0 (times 2^SLOPE),
+# bounds of f(x) - s x, and what float32 adds to that.
+Line = tuple[int, Interval, int]
+
+
+def _relu_line(low: int, high: int, bits: int, parameters: Sequence[Fraction]) -> Line | None:
+    """f - s x falls to 0 at 0 and grows from there, for 0 <= s <= 1."""
+    if low >= 0:
+        return None
+    if high <= 0:
+        return 0, (0, 0), 0
+    slope = (high << SLOPE) // (high - low)
+    most = max(-slope * low, ((1 << SLOPE) - slope) * high)
+    return slope, (0, -(-most >> SLOPE)), 0
+
+
+def _kinked_line(
+    low: int, high: int, knots: Sequence[tuple[Interval, Interval]], wanted: Fraction
+) -> tuple[int, Interval]:
+    """For a function that is linear between knots (enclosures of x and f), the ends being among them."""
+    slope = max(int(wanted * (1 << SLOPE)), 0)
+    least = min((f[0] << SLOPE) - slope * x[1] for x, f in knots) >> SLOPE
+    most = -(-max((f[1] << SLOPE) - slope * x[0] for x, f in knots) >> SLOPE)
+    return slope, (least, most)
+
+
+def _leaky_line(low: int, high: int, bits: int, parameters: Sequence[Fraction]) -> Line | None:
+    (steep,) = parameters
+
+    def value(x: int) -> Interval:
+        below = x * steep.numerator
+        return (x, x) if x >= 0 else (below // steep.denominator, -(-below // steep.denominator))
+
+    points = [low, high, *([0] if low < 0 < high else [])]
+    knots = [((x, x), value(x)) for x in points]
+    rise = Fraction(value(high)[0] - value(low)[0], high - low) if high > low else Fraction(0)
+    size = max(abs(end) for _, f in knots for end in f)
+    return *_kinked_line(low, high, knots, rise), (size >> 24) + 2
+
+
+def _clip_line(low: int, high: int, bits: int, parameters: Sequence[Fraction]) -> Line | None:
+    """A knot that is no whole number of units lies between two, and so does the value there."""
+    ends = [(p.numerator << bits) // p.denominator for p in parameters]
+    bottom, top = ((e, e + 1) for e in ends)
+    if low >= bottom[1] and high <= top[0]:
+        return None
+
+    def value(x: int) -> Interval:
+        return min(max(x, bottom[0]), top[0]), min(max(x, bottom[1]), top[1])
+
+    inner = [knot for knot in (bottom, top) if low < knot[1] and knot[0] < high]
+    knots = [*(((x, x), value(x)) for x in (low, high)), *((knot, knot) for knot in inner)]
+    rise = Fraction(max(value(high)[0] - value(low)[0], 0), high - low) if high > low else Fraction(0)
+    return *_kinked_line(low, high, knots, rise), 0
+
+
+def _tanh_band(low: int, high: int, bits: int, parameters: Sequence[Fraction]) -> Line | None:
+    error = (4 * min(max(-low, high), 1 << bits) >> 23) + 2
+    return *tanh_chord(low, high, bits, SLOPE), error
+
+
+def _sigmoid_band(low: int, high: int, bits: int, parameters: Sequence[Fraction]) -> Line | None:
+    rise = enclose_logistic(high, bits)[0] - enclose_logistic(low, bits)[0]
+    slope = _secant(rise, high - low)
+    return slope, logistic_line(low, high, slope << (bits - SLOPE), bits), (4 << bits >> 23) + 2
+
+
+def _secant(rise: int, run: int) -> int:
+    """Any slope is right; this one is near the best."""
+    return min(max((rise << SLOPE) // run, 0), 1 << SLOPE) if run > 0 else 0
+
+
+LINES: dict[str, Callable[[int, int, int, Sequence[Fraction]], Line | None]] = {
+    "relu": _relu_line,
+    "leaky_relu": _leaky_line,
+    "clip": _clip_line,
+    "tanh": _tanh_band,
+    "sigmoid": _sigmoid_band,
+}
