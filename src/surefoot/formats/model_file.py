@@ -22,7 +22,7 @@ from surefoot.formats.wiring import (
     wiring_from_options,
     wiring_path,
 )
-from surefoot.problem.problem import Problem
+from surefoot.problem.problem import Problem, in_time
 from surefoot.problem.validate.distribution import normalise_probabilities
 from surefoot.term.term import Term
 
@@ -35,6 +35,18 @@ class LoadedModel:
     inputs: Mapping[str, str]  # path -> sha256
     source: Mapping[str, object]
     predicates: Mapping[str, tuple[Term, ...]] = field(default_factory=dict)  # that a question names
+
+
+def set_time_semantics(loaded: LoadedModel, time: str | None, method: str | None) -> LoadedModel:
+    """The problems in that time; both are part of how they were read."""
+    if time is None:
+        if method is not None:
+            what = "there is a method, and no time that it could be about"
+            raise InvalidProblem(what, fix="say which time: steps or continuous", where="method")
+        return loaded
+    problems = {name: in_time(problem, time, method) for name, problem in loaded.problems.items()}
+    more = {"time": time} | ({} if method is None else {"method": method})
+    return replace(loaded, problems=problems, source={**loaded.source, **more})
 
 
 def file_sha256(path: Path) -> str:

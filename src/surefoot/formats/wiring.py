@@ -21,6 +21,7 @@ from surefoot.formats.normalization import (
     prepend_normalization,
     read_normalization,
 )
+from surefoot.formats.output_nodes import append_output_terms
 from surefoot.formats.toml_document import TomlEntry, read_toml_document
 from surefoot.formats.untrusted.regular_file import NO_SUCH_FILE
 from surefoot.problem.network import Network
@@ -30,15 +31,16 @@ from surefoot.term.parser import TermReader
 from surefoot.term.term import Const, Term, Var
 from surefoot.term.traverse import substitute_names
 
-KEYS = ("observe", "actions", "edges_of", "order", "choose", "normalize", "output")
+KEYS = ("observe", "actions", "edges_of", "order", "choose", "normalize", "output", "controls")
 _EDGES_OF = re.compile(r"\s*edges_of\s*\(\s*([^()]+?)\s*\)\s*\Z")
 _INTERLEAVE = re.compile(r"\s*interleave\s*\(([^()]*)\)\s*\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyWiring:
-    """Observed terms in order, actions in order, the way of choosing, statistics for normalisation, and
-    the name of the output that decides (None: the file has only one).
+    """Observed terms in order, actions in order, the way of choosing, statistics for normalisation, the name
+    of the output that decides (None: the file has only one), and controls as terms over the outputs (empty:
+    the outputs themselves).
     """
 
     observe: tuple[Term, ...]
@@ -46,6 +48,7 @@ class PolicyWiring:
     choose: Choose = Choose.ARGMAX
     normalize: Normalization | None = None
     output: str | None = None
+    controls: tuple[Term, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +93,14 @@ def wiring_from_table(entries: Mapping[str, TomlEntry], folder: Path, vocabulary
         choose = entries["choose"].inside(_parse_choose)
     statistics = _read_statistics(entries["normalize"], folder) if "normalize" in entries else None
     output = entries["output"].string() if "output" in entries else None
-    return PolicyWiring(observe, actions, choose, statistics, output)
+    controls = _read_controls(entries["controls"], choose, vocabulary) if "controls" in entries else ()
+    return PolicyWiring(observe, actions, choose, statistics, output, controls)
+
+
+def _read_controls(entry: TomlEntry, choose: Choose, vocabulary: Vocabulary) -> tuple[Term, ...]:
+    if choose is not Choose.VALUE:
+        entry.fail("`controls` beside actions", 'leave `actions` out, or use `choose = "value"`')
+    return tuple(own.term(None, vocabulary.constants) for own in entry.entries())
 
 
 def wiring_from_options(
@@ -136,11 +146,16 @@ def resolve_observations(terms: tuple[Term, ...], vocabulary: Vocabulary) -> tup
 
 
 def wire_network(network: Network, wiring: PolicyWiring, notes: Iterable[str] = ()) -> NeuralPolicy:
-    """The network as a policy; statistics become nodes in front of it. `notes` are those of its file."""
+    """The network as a policy; statistics become nodes in front of it, terms over its outputs nodes after it.
+
+    `notes` are those of its file.
+    """
     told = tuple(notes)
     if wiring.normalize is not None:
         network = prepend_normalization(network, wiring.normalize)
         told = (*(n for n in told if n != NOT_NORMALISED), network.notes[-1])
+    if wiring.controls:
+        network = append_output_terms(network, wiring.controls)
     return NeuralPolicy(network, wiring.observe, wiring.actions, wiring.choose, told)
 
 

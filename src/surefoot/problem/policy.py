@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypeAlias
@@ -151,6 +151,21 @@ def _not_asked(_: Mapping[str, Any]) -> str:
 RANDOM = OraclePolicy("random", _not_asked)  # leaves all open: simulation makes it equally likely if asked to
 
 Policy: TypeAlias = NeuralPolicy | ProgramPolicy | ShieldedPolicy | OraclePolicy
+
+
+def nested_policies(policy: Policy) -> Iterator[Policy]:
+    """The policy and every policy inside it."""
+    yield policy
+    match policy:
+        case ProgramPolicy(branches):
+            for branch in branches:
+                if not isinstance(branch.then, str | tuple):
+                    yield from nested_policies(branch.then)
+        case ShieldedPolicy(inner, _, fallback):
+            yield from nested_policies(inner)
+            yield from nested_policies(fallback)
+
+
 take_policy = take_instance(
     *(NeuralPolicy, ProgramPolicy, ShieldedPolicy, OraclePolicy),
     fix="give a NeuralPolicy, ProgramPolicy or ShieldedPolicy",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from surefoot.errors import Unsupported
 from surefoot.problem.environment import Environment
 from surefoot.problem.policy import (
     NeuralPolicy,
@@ -61,3 +62,18 @@ def _describe_policy(policy: Policy | None) -> str:
             return f"shield around {_describe_policy(inside)}"
         case OraclePolicy(name=name):
             return f"black box `{name}`"
+
+
+def in_time(problem: Problem, time: str, method: str | None = None) -> Problem:
+    """The same equations in `continuous` time or by `steps`; methods of the other one are replaced."""
+    flow = problem.environment.flow
+    if flow is None:
+        raise Unsupported(
+            f"`{problem.name}` has no differential equation: its steps are all that there is",
+            fix="leave --time out, or write derivatives in `[flow]`",
+        )
+    continuous = time == "continuous"
+    kept = flow.method if continuous is flow.continuous else None
+    usual = "taylor" if continuous else "euler"
+    changed = replace(flow, continuous=continuous, method=method or kept or usual)
+    return replace(problem, environment=replace(problem.environment, flow=changed))

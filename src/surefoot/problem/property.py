@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Literal, TypeAlias, get_args
 
+from surefoot.errors import InvalidProblem
 from surefoot.term.arguments import (
     check_fields,
     exact_number,
@@ -80,6 +81,34 @@ class Within:
 
     def __post_init__(self) -> None:
         check_fields(self, good=term_from_python, steps=whole_number, after=whole_number)
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """What is asked about the moments from `since` to `until` (None: and all later ones), in seconds.
+
+    In continuous time about every moment t with since <= t <= until; by steps about the states number k with
+    since <= k * step <= until. `NeverBefore`: a goal at any moment, also before `since`, ends the run. It is
+    a property of its own so that nobody who reads `Never` overlooks the limits.
+    """
+
+    asked: Never | NeverBefore | Eventually
+    until: Fraction | None
+    since: Fraction = Fraction(0)
+
+    def __post_init__(self) -> None:
+        check_fields(
+            self,
+            asked=take_instance(Never, NeverBefore, Eventually, fix="give Never(condition) and the like"),
+            until=take_optional(exact_number),
+            since=exact_number,
+        )
+        if not isinstance(self.asked, Eventually) and self.asked.steps is not None:
+            fix = "keep one of them"
+            raise InvalidProblem("limits both in seconds and in steps", fix=fix, where="Timed.asked")
+        if self.until is None and self.since == 0:
+            fix = "leave Timed out, or give `until` or `since`"
+            raise InvalidProblem("a property with time has no limit", fix=fix, where="Timed.until")
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,9 +243,9 @@ def _field_values(data: Expected) -> tuple[object, ...]:
     return tuple(getattr(data, field.name) for field in fields(data))
 
 
-Property: TypeAlias = Never | NeverBefore | Eventually | Recurs | Within | Probability | Expected
+Property: TypeAlias = Never | NeverBefore | Eventually | Recurs | Within | Timed | Probability | Expected
 take_property = take_instance(
-    *(Never, NeverBefore, Eventually, Recurs, Within, Probability, Expected),
+    *(Never, NeverBefore, Eventually, Recurs, Within, Timed, Probability, Expected),
     fix="give Never(condition), Eventually(condition), … or parse_property(text)",
     str='write parse_property("never x > 5")',
 )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Literal, cast, get_args
 
@@ -20,10 +22,11 @@ from surefoot.problem.property import (
     Property,
     Recurs,
     Threshold,
+    Timed,
     Within,
     default_filter,
 )
-from surefoot.term.lexer import TokenKind, shorten_text
+from surefoot.term.lexer import Token, TokenKind, shorten_text
 from surefoot.term.operator_syntax import BINARY_PATHS, UNARY_PATHS
 from surefoot.term.parser import TermReader
 from surefoot.term.reserved_names import DEADLOCKED, STALLED, chosen_name, network_output_name
@@ -44,6 +47,7 @@ _PATHS_ELSEWHERE = {
     "F": "write `eventually GOOD`, or `P=? [ F GOOD ]` for its probability",
 }
 _FIRST_WORDS = ("never", "always", "eventually", "recurs", "within", *_MEASURES)
+_AT_TIME = re.compile(r"\bat\s+time\b")
 
 
 def parse_property(
@@ -67,7 +71,16 @@ def parse_property(
 
 def _read_property(reader: TermReader) -> Property:
     token = reader.token
+    if _AT_TIME.match(reader.text.lstrip()):
+        reader.advance()
+        moment = _read_moment(reader)
+        return Timed(Eventually(reader.term()), moment, moment)
     if token.kind is not TokenKind.NAME or token.text not in _FIRST_WORDS:
+        if _AT_TIME.search(reader.text):
+            good = reader.term()
+            reader.expect("at", "and a time after the goal")
+            moment = _read_moment(reader)
+            return Timed(Eventually(good), moment, moment)
         known = "write `never BAD` first"
         if token.kind is TokenKind.NAME:
             known = did_you_mean(token.text, _FIRST_WORDS)
@@ -87,7 +100,7 @@ def _read_property(reader: TermReader) -> Property:
         case "always":
             return _read_never(~reader.term(), reader)
         case "eventually":
-            return Eventually(reader.term())
+            return _read_eventually(reader)
         case "recurs":
             return Recurs(reader.term())
         case "within":
@@ -96,29 +109,127 @@ def _read_property(reader: TermReader) -> Property:
             return _read_measure(reader, measure)
 
 
-def _read_never(bad: Term, reader: TermReader) -> Never | NeverBefore:
-    if not reader.takes("before"):
-        return Never(bad, _read_step_limit(reader))
-    return NeverBefore(bad, reader.term(), _read_step_limit(reader))
+def _read_never(bad: Term, reader: TermReader) -> Never | NeverBefore | Timed:
+    goal = reader.term() if reader.takes("before") else None
+    plain = Never(bad) if goal is None else NeverBefore(bad, goal)
+    if reader.takes("from"):
+        return _read_interval(plain, reader)
+    if reader.takes("at"):
+        if reader.takes("all"):
+            reader.expect("times", "after `at all`")
+            return plain
+        if reader.sees("time"):
+            moment = _read_moment(reader)
+            return Timed(plain, moment, moment)
+        return replace(plain, steps=_read_start(reader))
+    if not reader.takes("for"):
+        return plain
+    first = reader.token
+    amount = _read_amount(reader, "the number of steps", "a whole number")
+    if reader.takes("seconds", "second"):
+        return Timed(plain, amount)
+    return replace(plain, steps=_read_steps(reader, first, amount))
+
+
+def _read_interval(plain: Never | NeverBefore, reader: TermReader) -> Timed:
+    """`0.5 to 1 seconds`, or `0.5 seconds`: from then on."""
+    token = reader.token
+    since = _read_amount(reader, "the first moment")
+    until = _read_amount(reader, "the last moment") if reader.takes("to") else None
+    _expect_seconds(reader)
+    if until is None and since == 0:
+        reader.fail(token, "`from 0 seconds` is no limit", "leave it out")
+    return Timed(plain, until, since)
 
 
 def _read_step_limit(reader: TermReader) -> int | None:
     if reader.takes("at"):
-        reader.expect("the", "after `at`")
-        reader.expect("start", "after `at the`")
-        return 0
+        return _read_start(reader)
     if not reader.takes("for"):
         return None
-    steps = reader.integer("the number of steps")
-    reader.expect("steps", "after the number")
-    return steps
+    first = reader.token
+    return _read_steps(reader, first, _read_amount(reader, "the number of steps", "a whole number"))
 
 
-def _read_within(reader: TermReader) -> Within:
-    steps = reader.integer("the number of steps")
+def _read_start(reader: TermReader) -> int:
+    reader.expect("the", "after `at`")
+    reader.expect("start", "after `at the`")
+    return 0
+
+
+def _read_steps(reader: TermReader, first: Token, amount: Fraction) -> int:
+    """The number before `steps`, which was read from the token `first` on."""
+    if amount.denominator != 1:
+        reader.fail(first, "the number of steps has to be a whole number", "write a number such as 3")
+    if not reader.takes("steps"):
+        reader.fail_unexpected("`steps` after the number", "add `steps`", ("steps", "seconds"))
+    return int(amount)
+
+
+def _read_moment(reader: TermReader) -> Fraction:
+    """`time 5`, after `at`; it may be said that these are seconds."""
+    reader.expect("time", "after `at`")
+    moment = _read_amount(reader, "the time")
+    reader.takes("seconds", "second")
+    return moment
+
+
+def _expect_seconds(reader: TermReader) -> None:
+    if not reader.takes("second"):
+        reader.expect("seconds", "after the number")
+
+
+def _read_amount(reader: TermReader, wanted: str, kind: str = "a number") -> Fraction:
+    """A number or a quotient of two, perhaps negative; each may be the name of a constant."""
+    first = reader.token
+    parts: list[Fraction] = []
+    sign = -1 if reader.takes("-") else 1
+    while not parts or (len(parts) == 1 and reader.takes("/")):
+        token = reader.token
+        named = token.kind in (TokenKind.NAME, TokenKind.QUOTED) and token.text in reader.constants
+        if token.kind is not TokenKind.NUMBER and not named:
+            reader.fail(first, f"{wanted} has to be {kind}", "write a number such as 3")
+        parts.append(_read_constant(reader))
+    if len(parts) == 1:
+        return sign * parts[0]
+    if not parts[1]:
+        reader.fail(first, f"{wanted} divides by zero", "write a number")
+    return sign * parts[0] / parts[1]
+
+
+def _read_eventually(reader: TermReader) -> Eventually | Timed:
+    good = reader.term()
+    if not reader.takes("after"):
+        return Eventually(good)
+    token = reader.token
+    since = _read_amount(reader, "the first moment")
+    _expect_seconds(reader)
+    if since == 0:
+        reader.fail(token, "`after 0 seconds` is no limit", "leave it out")
+    return Timed(Eventually(good), None, since)
+
+
+def _read_within(reader: TermReader) -> Within | Timed:
+    first = reader.token
+    amount = _read_amount(reader, "the number of steps", "a whole number")
+    if _takes_unit(reader, "seconds", "second"):
+        good = reader.term()
+        since = Fraction(0)
+        if reader.takes("after"):
+            since = _read_amount(reader, "the first moment")
+            _expect_seconds(reader)
+        return Timed(Eventually(good), amount, since)
+    if amount.denominator != 1:
+        reader.fail(first, "the number of steps has to be a whole number", "write a number such as 3")
+    _takes_unit(reader, "steps", "step")
     good = reader.term()
     after = reader.integer("the number of the first step") if reader.takes("after") else 0
-    return Within(good, steps, after)
+    return Within(good, int(amount), after)
+
+
+def _takes_unit(reader: TermReader, *units: str) -> bool:
+    """A unit before a condition, unless it is a name: `within 3 steps - 2 > x` may be about `steps`."""
+    return reader.token.word not in (reader.names or ()) and reader.takes(*units)
 
 
 def _read_measure(reader: TermReader, measure: str) -> Probability | Expected:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from surefoot.problem.property import (
     Bound,
     Eventually,
@@ -13,6 +15,7 @@ from surefoot.problem.property import (
     Property,
     Recurs,
     Threshold,
+    Timed,
     Within,
     default_filter,
 )
@@ -22,7 +25,7 @@ from surefoot.term.printer import show_name, show_term
 from surefoot.term.reserved_names import is_reserved
 from surefoot.term.term import FALSE, Apply, Const, Op, Term, Var
 
-_TAKEN = (*UNARY_PATHS, *BINARY_PATHS)
+_TAKEN = (*UNARY_PATHS, *BINARY_PATHS, "second", "seconds")
 
 
 def show_property(prop: Property) -> str:
@@ -42,6 +45,8 @@ def show_property(prop: Property) -> str:
             return f"recurs {show_term(good)}"
         case Within(good, steps, after):
             return f"within {steps} {_show_operand(good)}" + (f" after {after}" if after else "")
+        case Timed(plain, until, since):
+            return _show_timed(plain, until, since)
         case Probability(path, threshold, optimise, over, starts):
             return (
                 f"P{optimise or ''}{_show_threshold(threshold)} [ {_show_path(path)} "
@@ -55,6 +60,28 @@ def show_property(prop: Property) -> str:
                 f"E{optimise or ''}{_show_threshold(threshold)} "
                 f"{asked}{_show_starts(over, starts, threshold)}"
             )
+
+
+def _show_timed(asked: Never | NeverBefore | Eventually, until: Fraction | None, since: Fraction) -> str:
+    first = show_number(since)
+    if not isinstance(asked, Eventually):
+        if until is None:
+            return f"{show_property(asked)} from {_show_seconds(since)}"
+        if until == since:
+            return f"{show_property(asked)} at time {first}"
+        if since:
+            return f"{show_property(asked)} from {first} to {show_number(until)} seconds"
+        return f"{show_property(asked)} for {_show_seconds(until)}"
+    if until is None:
+        return f"{show_property(asked)} after {_show_seconds(since)}"
+    if until == since:
+        return f"at time {first} {_show_operand(asked.good)}"
+    later = f" after {_show_seconds(since)}" if since else ""
+    return f"within {_show_seconds(until)} {_show_operand(asked.good)}{later}"
+
+
+def _show_seconds(time: Fraction) -> str:
+    return f"{show_number(time)} {'second' if time == 1 else 'seconds'}"
 
 
 def _show_step_limit(steps: int | None) -> str:

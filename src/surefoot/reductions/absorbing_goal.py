@@ -21,11 +21,14 @@ from surefoot.term.traverse import substitute_names
 
 
 def end_at_goal(problem: Problem) -> Problem:
-    """The same question as a plain `never`; a problem without a goal stays as it is."""
+    """The same question as a plain `never`; a problem without a goal stays as it is.
+
+    So does one in continuous time, where a goal is reached between steps: who reads it looks at the goal.
+    """
     if (why := goal_objection(problem)) is not None:
         raise why
     asked, environment = problem.property, problem.environment
-    if not isinstance(asked, NeverBefore):
+    if not isinstance(asked, NeverBefore) or environment.flow is not None:
         return problem
     going = ~_resolve_locations(asked.goal, environment)
     components = tuple(
@@ -38,10 +41,10 @@ def end_at_goal(problem: Problem) -> Problem:
 
 
 def goal_objection(problem: Problem) -> Unsupported | None:
-    if not isinstance(problem.property, NeverBefore) or problem.environment.flow is None:
+    flow = problem.environment.flow
+    if not isinstance(problem.property, NeverBefore) or flow is None or flow.continuous:
         return None
-    what = "`never BAD before GOAL` is about steps, and the problem is about continuous time"
-    return Unsupported(what, fix="ask about the steps that are executed: `--time steps`")
+    return Unsupported("the environment has a flow; it must be discretised first")
 
 
 def _resolve_locations(condition: Term, environment: Environment) -> Term:

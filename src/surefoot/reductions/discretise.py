@@ -10,6 +10,9 @@ the step and f the derivatives, the new value of x is
 where all derivatives read the state before the step. In exact arithmetic that is the map; in float64 it is
 computed in the order written: h, h/2 and h/6 are exact numbers rounded once, a sum runs from left to right, a
 product is taken as its two factors stand, and no value is shared between places where it is written twice.
+
+Seconds become numbers of steps, and a control period of several steps becomes variables that count and keep
+(`timed_steps.py`).
 """
 
 from __future__ import annotations
@@ -20,11 +23,11 @@ from dataclasses import replace
 from fractions import Fraction
 
 from surefoot.errors import InvalidProblem, SurefootError, Unsupported, did_you_mean
-from surefoot.formats.model_file import LoadedModel
 from surefoot.problem.environment import Edge, Environment, Outcome, Update
 from surefoot.problem.flow import Flow
 from surefoot.problem.problem import Problem
 from surefoot.query.reduction import Reduction, keep_answer
+from surefoot.reductions.timed_steps import count_in_steps, timed_steps_objection
 from surefoot.term.term import Apply, Const, Op, Term, Var, free_names, split_target
 from surefoot.term.traverse import substitute_names
 
@@ -32,7 +35,7 @@ _MOST_NODES = 200_000  # of one new value, counted as often as they are computed
 
 
 def discretise(problem: Problem, *, continuous: bool = False) -> Problem:
-    """The problem without a flow; its states are those of the original, so traces stay as they are.
+    """The problem without a flow and without seconds; its states have all that those of the original have.
 
     A flow in continuous time is no map of steps: it is left as it is for who says that he can read it.
     """
@@ -41,6 +44,9 @@ def discretise(problem: Problem, *, continuous: bool = False) -> Problem:
     environment = problem.environment
     if environment.flow is None or environment.flow.continuous:
         return problem
+    problem = count_in_steps(problem)
+    environment = problem.environment
+    assert environment.flow is not None
     values = _METHODS[environment.flow.method](dict(environment.flow.derivatives), environment.flow.step)
     components = tuple(
         replace(c, edges=tuple(_edge_with_flow(edge, values) for edge in c.edges))
@@ -52,8 +58,10 @@ def discretise(problem: Problem, *, continuous: bool = False) -> Problem:
 def discretise_objection(problem: Problem, *, continuous: bool = False) -> SurefootError | None:
     """Why the flow of a problem cannot become updates, or None."""
     environment, flow = problem.environment, problem.environment.flow
-    if flow is None or (flow.continuous and continuous):
+    if flow is not None and flow.continuous and continuous:
         return None
+    if flow is None:
+        return timed_steps_objection(problem)
     if flow.continuous:
         return Unsupported(
             "the problem is about continuous time, which `barrier`, `falsify` and `shield` can look at",
@@ -76,6 +84,8 @@ def discretise_objection(problem: Problem, *, continuous: bool = False) -> Suref
                 f"the next value of `{name}` by {flow.method} has {size} operations",
                 fix="use method `euler` or simpler derivatives",
             )
+    if (why := timed_steps_objection(problem)) is not None:
+        return why
     edges = (edge for component in environment.components for edge in component.edges)
     return next(filter(None, (_edge_objection(edge, flow, environment) for edge in edges)), None)
 
@@ -90,21 +100,6 @@ def _edge_objection(edge: Edge, flow: Flow, environment: Environment) -> Invalid
                 fix=did_you_mean(unknown[0], sorted(known)),
             )
     return None
-
-
-def in_time(problem: Problem, time: str, method: str | None = None) -> Problem:
-    """The same equations in `continuous` time or by `steps`; methods of the other one are replaced."""
-    flow = problem.environment.flow
-    if flow is None:
-        raise Unsupported(
-            f"`{problem.name}` has no differential equation: its steps are all that there is",
-            fix="leave --time out, or write derivatives in `[flow]`",
-        )
-    continuous = time == "continuous"
-    kept = flow.method if continuous is flow.continuous else None
-    usual = "taylor" if continuous else "euler"
-    changed = replace(flow, continuous=continuous, method=method or kept or usual)
-    return replace(problem, environment=replace(problem.environment, flow=changed))
 
 
 def _next_value_sizes(flow: Flow) -> dict[str, int]:
@@ -181,15 +176,3 @@ def _count_leaves(term: Term, seen: dict[int, Counter[str]]) -> Counter[str]:
 
 
 DISCRETISE = Reduction("discretise", discretise_objection, discretise, keep_answer)
-
-
-def set_time_semantics(loaded: LoadedModel, time: str | None, method: str | None) -> LoadedModel:
-    """The problems in that time; both are part of how they were read."""
-    if time is None:
-        if method is not None:
-            what = "there is a method, and no time that it could be about"
-            raise InvalidProblem(what, fix="say which time: steps or continuous", where="method")
-        return loaded
-    problems = {name: in_time(problem, time, method) for name, problem in loaded.problems.items()}
-    more = {"time": time} | ({} if method is None else {"method": method})
-    return replace(loaded, problems=problems, source={**loaded.source, **more})

@@ -26,14 +26,19 @@ from surefoot.term.term import (
     negate_condition,
 )
 from surefoot.term.traverse import LAZY, Leaf, fold_term
-from surefoot.term.types import is_whole
+from surefoot.term.types import ELEMENTARY, is_whole
+from surefoot.term.value_types import Arithmetic
 
 ScalarTree: TypeAlias = "Term | tuple[ScalarTree, ...]"
 TreeScope: TypeAlias = Mapping[str, ScalarTree]
 
 
-def expand_term(whole: Term, scope: TreeScope) -> ScalarTree:
-    """The term with every name replaced as the scope says, arrays resolved, constants folded."""
+def expand_term(whole: Term, scope: TreeScope, computing: Arithmetic | None = None) -> ScalarTree:
+    """The term with every name replaced as the scope says, arrays resolved, constants folded.
+
+    `computing`: for somebody to whom it matters what is rounded. Only what has an exact value in this
+    arithmetic is folded then.
+    """
 
     def leaf(part: Leaf) -> ScalarTree:
         if isinstance(part, Const):
@@ -42,7 +47,27 @@ def expand_term(whole: Term, scope: TreeScope) -> ScalarTree:
             raise InvalidProblem(f"`{part.name}` is not declared", fix=did_you_mean(part.name, scope))
         return scope[part.name]
 
-    return fold_term(whole, leaf, _expand_operator)
+    def apply_operator(term: Apply, parts: list[ScalarTree]) -> ScalarTree:
+        if computing is not None and not _has_exact_value(term.op, parts, computing):
+            return Apply(term.op, tuple([require_scalar(p) for p in parts]))
+        return _expand_operator(term, parts)
+
+    return fold_term(whole, leaf, apply_operator)
+
+
+def _has_exact_value(op: Op, parts: list[ScalarTree], computing: Arithmetic) -> bool:
+    """Unless constants are rounded by the operator, or before it (in float64 those that are not whole)."""
+    values = [part.value for part in parts if isinstance(part, Const)]
+    if len(values) < len(parts) or op in _ARRAYS.keys() - {Op.EQ} or op is Op.NEG:
+        return True
+    if op in ELEMENTARY:
+        return False
+    if op is Op.POW and not isinstance(values[1], int):
+        return False
+    if computing is Arithmetic.EXACT:
+        return True
+    divides = op is Op.DIV or (op is Op.POW and values[1] < 0)
+    return not divides and all(isinstance(value, int) for value in values)
 
 
 def _expand_operator(term: Apply, parts: list[ScalarTree]) -> ScalarTree:
@@ -58,8 +83,8 @@ def require_scalar(tree: ScalarTree) -> Term:
     return tree
 
 
-def expand_scalar(term: Term, scope: TreeScope) -> Term:
-    return require_scalar(expand_term(term, scope))
+def expand_scalar(term: Term, scope: TreeScope, computing: Arithmetic | None = None) -> Term:
+    return require_scalar(expand_term(term, scope, computing))
 
 
 def fold_operator(op: Op, parts: tuple[Term, ...]) -> Term:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from surefoot.errors import InvalidProblem, SurefootError
 from surefoot.problem.environment import Environment
-from surefoot.problem.policy import NeuralPolicy, OraclePolicy, Policy, ProgramPolicy, ShieldedPolicy
+from surefoot.problem.policy import NeuralPolicy, OraclePolicy, nested_policies
 from surefoot.problem.problem import Problem
 from surefoot.reductions.enabled_edges import (
     count_transition_branches,
@@ -105,10 +105,10 @@ def encoding_objection(problem: Problem) -> str | None:
         return f"the environment has {count} joint steps; at most {_MOST_BRANCHES} can be encoded"
     if (large := layout_objection(environment)) is not None:
         return str(large)
-    for part in () if policy is None else _nested_policies(policy):
+    for part in () if policy is None else nested_policies(policy):
         if isinstance(part, OraclePolicy):
             return f"the oracle `{part.name}` can only be simulated"
-    networks = [p for p in _nested_policies(policy) if isinstance(p, NeuralPolicy)] if policy else []
+    networks = [p for p in nested_policies(policy) if isinstance(p, NeuralPolicy)] if policy else []
     doubtful = [p for p in networks if not is_bounded_at_sight(p, environment)]
     if not doubtful:
         return None
@@ -120,19 +120,6 @@ def encoding_objection(problem: Problem) -> str | None:
     except SurefootError as error:
         return str(error)
     return None
-
-
-def _nested_policies(policy: Policy) -> Iterator[Policy]:
-    """The policy and every policy inside it."""
-    yield policy
-    match policy:
-        case ProgramPolicy(branches):
-            for branch in branches:
-                if not isinstance(branch.then, str | tuple):
-                    yield from _nested_policies(branch.then)
-        case ShieldedPolicy(inner, _, fallback):
-            yield from _nested_policies(inner)
-            yield from _nested_policies(fallback)
 
 
 def build_transition_system(problem: Problem, rounding: bool) -> TransitionSystem:

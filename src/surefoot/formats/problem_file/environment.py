@@ -10,7 +10,7 @@ from surefoot.formats.problem_file.declarations import Declarations, read_consta
 from surefoot.formats.problem_file.edges import read_edges
 from surefoot.formats.problem_file.variable_types import parse_law
 from surefoot.formats.toml_document import TomlEntry
-from surefoot.problem.environment import Component, Environment, Law, Synchronisation
+from surefoot.problem.environment import Component, Edge, Environment, Law, Synchronisation
 from surefoot.problem.flow import Flow
 from surefoot.term.term import TRUE, Term
 from surefoot.term.value_types import Arithmetic
@@ -64,6 +64,8 @@ def _read_components(top: Mapping[str, TomlEntry], declared: Declarations) -> tu
             _read_component(e, f"environment.components[{i}]", declared) for i, e in enumerate(listed)
         )
     if "edges" not in top:
+        if "flow" in top:  # one step, by which nothing but the equation moves the state
+            return (Component(MAIN, (Edge(),)),)
         raise InvalidProblem("there are no edges", fix="add at least one [[edges]] table", where="edges")
     return (Component(MAIN, read_edges(top["edges"], "environment.components[0]", declared)),)
 
@@ -112,16 +114,15 @@ def _read_synchronisations(
 
 def _read_flow(entry: TomlEntry, declared: Declarations, components: tuple[Component, ...]) -> Flow:
     declared.places["environment.flow"] = entry
-    fields = entry.table("step", "method", "derivatives", "time")
-    for key in ("step", "derivatives"):
-        if key not in fields:
-            entry.fail(f"the flow has no `{key}`", f"add `{key}`")
+    fields = entry.table("step", "period", "method", "derivatives", "time")
+    if "step" not in fields and "period" not in fields:
+        entry.fail("the flow has no `step`", "add `step`, or `period` for how long controls are held")
+    if "derivatives" not in fields:
+        entry.fail("the flow has no `derivatives`", "add `derivatives`")
     chosen = dict.fromkeys(c.name for part in components for e in part.edges for c in e.chosen)
     names = declared.names_with(chosen)
-    step = read_constant_entry(fields["step"], declared.constants).value
-    if isinstance(step, bool):
-        fields["step"].fail("the step has to be a number")
-    declared.places["environment.flow.step"] = fields["step"]
+    period = _read_duration("period", fields, declared)
+    step = _read_duration("step", fields, declared)
     derivatives: list[tuple[str, Term]] = []
     for name, own in fields["derivatives"].table().items():
         declared.places[f"environment.flow.derivatives[{len(derivatives)}]"] = own
@@ -131,4 +132,16 @@ def _read_flow(entry: TomlEntry, declared: Declarations, components: tuple[Compo
         fields["time"].fail(f"unknown time `{time}`", did_you_mean(time, ("steps", "continuous")))
     usual = "taylor" if time == "continuous" else "euler"
     method = fields["method"].string() if "method" in fields else usual
-    return Flow(tuple(derivatives), Fraction(step), method, time == "continuous")
+    shortest = step if step is not None else period
+    assert shortest is not None
+    return Flow(tuple(derivatives), shortest, method, time == "continuous", period)
+
+
+def _read_duration(key: str, fields: Mapping[str, TomlEntry], declared: Declarations) -> Fraction | None:
+    if key not in fields:
+        return None
+    value = read_constant_entry(fields[key], declared.constants).value
+    if isinstance(value, bool):
+        fields[key].fail(f"the {key} has to be a number")
+    declared.places[f"environment.flow.{key}"] = fields[key]
+    return Fraction(value)

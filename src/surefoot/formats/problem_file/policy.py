@@ -24,7 +24,7 @@ from surefoot.formats.wiring import (
     wiring_from_table,
     wiring_path,
 )
-from surefoot.problem.policy import Branch, NeuralPolicy, ProgramPolicy
+from surefoot.problem.policy import NeuralPolicy
 from surefoot.term.term import TRUE, Term
 
 Load: TypeAlias = Callable[[Path, str | None], LoadedPolicy]  # a file, and which of its outputs
@@ -38,26 +38,41 @@ class NetworkFile:
     wiring: PolicyWiring | None = None
     output: str | None = None  # which one, if the file has several
     changes: WiringChanges | None = None
+    place: str = "policy"  # of it in the problem
 
 
-def read_policy_table(entry: TomlEntry, folder: Path, declared: Declarations) -> ProgramPolicy | NetworkFile:
+@dataclass(frozen=True, slots=True)
+class ProgramTable:
+    """A program whose networks have not been read yet."""
+
+    branches: tuple[tuple[Term, str | tuple[Term, ...] | NetworkFile], ...]
+    actions: tuple[str, ...] = ()
+
+
+def read_policy_table(entry: TomlEntry, folder: Path, declared: Declarations) -> ProgramTable | NetworkFile:
     """A program, or the file of a network with what the table says about it."""
     fields = entry.table("file", "program", *KEYS)
     declared.places["policy"] = entry
     if "program" in fields:
         if len(fields) > 1:
             entry.fail("a program beside other keys", "keep only `program`")
-        return _read_program(fields["program"], declared)
+        return _read_program(fields["program"], folder, declared)
     if "file" not in fields:
         entry.fail("the policy has neither `file` nor `program`", 'write file = "policy.onnx"')
+    return _read_network(fields, "policy", folder, declared)
+
+
+def _read_network(
+    fields: Mapping[str, TomlEntry], path: str, folder: Path, declared: Declarations
+) -> NetworkFile:
     for key in ("file", *KEYS):
         if key in fields:
-            declared.places[f"policy.{key}"] = fields[key]
+            declared.places[f"{path}.{key}"] = fields[key]
     network = folder / fields["file"].string()
     output = fields["output"].string() if "output" in fields else None
     wiring = {key: own for key, own in fields.items() if key not in ("file", "output")}
     known = wiring_from_table(wiring, folder, _model_vocabulary(declared)) if wiring else None
-    return NetworkFile(network, known, output)
+    return NetworkFile(network, known, output, place=path)
 
 
 def _model_vocabulary(declared: Declarations) -> Vocabulary:
@@ -82,29 +97,37 @@ def wire_network_file(network: NetworkFile, declared: Declarations, load: Load |
     return wire_network(loaded.network, known, loaded.notes)
 
 
-def _read_program(entry: TomlEntry, declared: Declarations) -> ProgramPolicy:
+def _read_program(entry: TomlEntry, folder: Path, declared: Declarations) -> ProgramTable:
     fields = entry.table("branches", "actions")
     if "branches" not in fields:
         entry.fail("the program has no `branches`", 'write branches = [{ when = "x > 0", action = "left" }]')
-    branches: list[Branch] = []
+    branches: list[tuple[Term, str | tuple[Term, ...] | NetworkFile]] = []
     for own in fields["branches"].entries():
         path = f"policy.branches[{len(branches)}]"
         declared.places[path] = own
-        branches.append(_read_branch(own, path, declared))
-    return ProgramPolicy(tuple(branches), fields["actions"].strings() if "actions" in fields else ())
+        branches.append(_read_branch(own, path, folder, declared))
+    return ProgramTable(tuple(branches), fields["actions"].strings() if "actions" in fields else ())
 
 
-def _read_branch(entry: TomlEntry, path: str, declared: Declarations) -> Branch:
-    fields: Mapping[str, TomlEntry] = entry.table("when", "action", "controls")
+def _read_branch(
+    entry: TomlEntry, path: str, folder: Path, declared: Declarations
+) -> tuple[Term, str | tuple[Term, ...] | NetworkFile]:
+    fields: Mapping[str, TomlEntry] = entry.table("when", "action", "controls", "network")
     when: Term = TRUE
     if "when" in fields:
         declared.places[f"{path}.when"] = fields["when"]
         when = fields["when"].term(declared.state, declared.constants)
-    if ("action" in fields) == ("controls" in fields):
-        entry.fail("a branch needs either `action` or `controls`", 'write action = "left"')
+    if sum(key in fields for key in ("action", "controls", "network")) != 1:
+        entry.fail("a branch needs one of `action`, `controls` and `network`", 'write action = "left"')
     if "action" in fields:
         declared.places[f"{path}.then"] = fields["action"]
-        return Branch(when, fields["action"].string())
+        return when, fields["action"].string()
+    if "network" in fields:
+        own = fields["network"].table("file", *KEYS)
+        if "file" not in own:
+            fields["network"].fail("the network has no `file`", 'write file = "policy.onnx"')
+        declared.places[f"{path}.then"] = fields["network"]
+        return when, _read_network(own, f"{path}.then", folder, declared)
     values = fields["controls"].entries()
     declared.places.update({f"{path}.then[{i}]": e for i, e in enumerate(values)})
-    return Branch(when, tuple(e.term(declared.state, declared.constants) for e in values))
+    return when, tuple(e.term(declared.state, declared.constants) for e in values)

@@ -10,14 +10,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from surefoot.errors import InvalidProblem, SurefootError, did_you_mean, locate_errors
+from surefoot.formats.output_nodes import CONTROLS
 from surefoot.formats.problem_file.declarations import Declarations, Override, read_declarations
 from surefoot.formats.problem_file.environment import read_environment_tables
-from surefoot.formats.problem_file.policy import Load, NetworkFile, read_policy_table, wire_network_file
+from surefoot.formats.problem_file.policy import (
+    Load,
+    NetworkFile,
+    ProgramTable,
+    read_policy_table,
+    wire_network_file,
+)
 from surefoot.formats.toml_document import TomlEntry, read_toml_document
 from surefoot.formats.untrusted.regular_file import NO_SUCH_FILE, error_in_file
 from surefoot.formats.wiring import PolicyWiring, WiringChanges, wiring_path
 from surefoot.problem.environment import Environment
-from surefoot.problem.policy import Policy, ProgramPolicy
+from surefoot.problem.policy import Branch, NeuralPolicy, Policy, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Property
 from surefoot.problem.property_parser import parse_property
@@ -90,7 +97,7 @@ class _File:
     name: str
     declared: Declarations
     environment: Environment
-    policy: ProgramPolicy | NetworkFile | None
+    policy: ProgramTable | NetworkFile | None
     properties: dict[str, Property]
 
 
@@ -103,7 +110,7 @@ def _read_file(path: Path, constants: Mapping[str, Override], normalise: bool) -
         if normalise:
             setting = normalise_probabilities(setting)
         acting = read_policy_table(top["policy"], path.parent, declared) if "policy" in top else None
-        if isinstance(acting, ProgramPolicy) and not acting.actions and not setting.controls:
+        if isinstance(acting, ProgramTable) and not acting.actions and not setting.controls:
             acting = replace(acting, actions=environment_labels(setting))
         properties: dict[str, Property] = {}
         for key, entry in top["properties"].table().items() if "properties" in top else ():
@@ -163,19 +170,35 @@ def _select_policy(
     elif output is not None:
         what = f"there is no network that could have an output `{output}`"
         raise InvalidProblem(what, fix="leave --output out, or give --policy", where=str(file.path))
+    elif isinstance(own, ProgramTable):
+        rules = (
+            (when, _wire_network(file, then, load) if isinstance(then, NetworkFile) else then)
+            for when, then in own.branches
+        )
+        return ProgramPolicy(tuple(Branch(when, then) for when, then in rules), own.actions)
     else:
-        return own
+        return None
     given = replace(given, output=given.output if output is None else output, changes=changes)
+    return _wire_network(file, given, load, named=network is not None)
+
+
+def _wire_network(file: _File, given: NetworkFile, load: Load | None, *, named: bool = False) -> NeuralPolicy:
+    """The policy in a network file; what is wrong in the problem file is told with its place there."""
     try:
         return wire_network_file(given, file.declared, load)
-    except InvalidProblem:
-        if os.path.exists(given.path):
+    except InvalidProblem as error:
+        if not os.path.exists(given.path):
+            if named:
+                raise InvalidProblem(NO_SUCH_FILE, fix="check the path", where=str(given.path)) from None
+            what, fix, key = NO_SUCH_FILE, "check the path, which is relative to this file", "file"
+        elif error.where == CONTROLS:
+            what, fix, key = error.what, error.fix, CONTROLS
+        else:
             raise
-        if network is not None:
-            raise InvalidProblem(NO_SUCH_FILE, fix="check the path", where=str(given.path)) from None
-        where = f"{file.path}:{file.declared.places['policy.file'].place()}"
-        fix = "check the path, which is relative to this file"
-        raise InvalidProblem(NO_SUCH_FILE, fix=fix, where=where) from None
+        place = file.declared.places.get(f"{given.place}.{key}")
+        if place is None:  # it stands in a file beside the network
+            raise
+        raise error_in_file(InvalidProblem(what, fix=fix, where=place.place()), file.path) from None
 
 
 def _build_problem(file: _File, name: str, asked: Property, acting: Policy | None) -> Problem:

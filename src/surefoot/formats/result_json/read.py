@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, NoReturn
+from itertools import pairwise
+from typing import Any, Literal, NoReturn
 
 from surefoot.errors import InvalidProblem
 from surefoot.formats.result_json.exact_numbers import (
@@ -24,6 +25,7 @@ from surefoot.problem.meaning.transition import Transition
 from surefoot.problem.semantics import Move, State
 from surefoot.term.parser import parse_term
 from surefoot.term.term import Term
+from surefoot.verdict.artifact import Flowpipe, FlowpipePiece, FollowedStarts, SuspectedRun
 from surefoot.verdict.verdict import (
     Certificate,
     Estimated,
@@ -45,6 +47,7 @@ from surefoot_checker.kernel.format_1 import translate_certificate
 from surefoot_checker.kernel.strict_json import BadCertificate
 
 SCHEMA = 1
+_SUSPICION = frozenset({"time", "runs", "method", "error", "times", "states", "controls"})
 _DIGEST = re.compile(r"[0-9a-f]{64}\Z")
 
 
@@ -118,6 +121,10 @@ class _Node:
     def entries(self) -> list[_Node]:
         return [_Node(value, f"{self.place}[{i}]") for i, value in enumerate(self.values())]
 
+    def some_entries(self) -> list[_Node]:
+        """Of a key that is left out where there are none."""
+        return self.entries() if self.values() else self.fail("a list that is not empty; leave the key out")
+
     def text(self) -> str:
         return self.value if isinstance(self.value, str) else self.fail("a text")
 
@@ -150,8 +157,26 @@ class _Node:
     def number(self) -> Fraction:
         return Fraction(number_from_json(self.value, self.place))
 
+    def optional_number(self, name: str) -> Fraction | None:
+        """The number of a key that may be null."""
+        return None if self.key(name).value is None else self.key(name).number()
+
     def floats(self) -> tuple[float, ...]:
         return tuple(float_from_json(value, self.place) for value in self.values())
+
+    def real_number(self) -> float:
+        """A plain JSON number, of something that is not exact."""
+        found = self.value
+        if not isinstance(found, int | float) or isinstance(found, bool) or not math.isfinite(found):
+            self.fail("a finite number")
+        return float(found)
+
+    def plain_floats(self) -> tuple[float, ...]:
+        """Numbers of which nothing depends on the last digit."""
+        for value in self.values():
+            if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
+                self.fail("numbers")
+        return tuple(map(float, self.values()))
 
     def seconds(self) -> float:
         found = self.value
@@ -207,7 +232,7 @@ def result_from_json(data: object) -> StoredResult:
         timings={name: node.seconds() for name, node in top.key("timings").fields().items()},
         notes=top.key("notes").texts(),
         source=top.key("source").table(),
-        witnesses=() if (more := top.get_member("witnesses")) is None else _read_witnesses(more),
+        witnesses=_read_witnesses(top) if "witnesses" in data else (),
     )
     words = top.key("property").text() if "property" in data else None
     statement = top.key("statement").texts() if "statement" in data else None
@@ -236,6 +261,8 @@ def _read_verdict(data: _Node) -> Verdict:
     kind = data.key("kind").text()
     if kind not in _READERS:
         data.key("kind").fail(f"one of {', '.join(_READERS)}")
+    if kind != "unknown" and "suspicion" in data.table():
+        data.key("suspicion").fail("an `unknown` verdict around it")
     return _READERS[kind](data)
 
 
@@ -279,7 +306,7 @@ def _read_proved(data: _Node) -> Verdict:
     arithmetic = data.key("arithmetic").text()
     if arithmetic not in ("proved", "proved-real"):
         data.key("arithmetic").fail("`proved` or `proved-real`")
-    return Proved(_parse_certificate(data.key("certificate")), arithmetic)
+    return Proved(_parse_certificate(data.key("certificate")), arithmetic, _read_flowpipe(data))
 
 
 def _read_unknown(data: _Node) -> Verdict:
@@ -287,12 +314,84 @@ def _read_unknown(data: _Node) -> Verdict:
     if (reason := data.key("reason").text()) not in reasons:
         data.key("reason").fail(f"one of {', '.join(reasons)}")
     detail, by = data.key("detail").text(), data.key("uncertified_by").text()
-    return Unknown(reasons[reason], detail, data.key("holds_up_to").steps(), by)
+    seen = _read_suspicion(data.key("suspicion")) if "suspicion" in data.table() else None
+    beside = _read_flowpipe(data) if seen is None else seen
+    return Unknown(reasons[reason], detail, data.key("holds_up_to").steps(), by, artifact=beside)
+
+
+def _read_suspicion(data: _Node) -> SuspectedRun:
+    """A run in continuous time that proves nothing; but a file does not say just anything."""
+    time, error = data.key("time").real_number(), data.key("error").real_number()
+    runs, method = data.key("runs").count(), data.key("method").text()
+    times = tuple(entry.real_number() for entry in data.key("times").entries())
+    states, controls = _read_points(data.key("states")), _read_points(data.key("controls"))
+    if list(times) != sorted(times):
+        data.key("times").fail("times in order")
+    if not states or len(states) != len(times):
+        data.key("states").fail("one state for each of `times`, and at least one")
+    for name in sorted(set(data.table()) - _SUSPICION):
+        data.key(name).fail("no such key")
+    return SuspectedRun(times, states, controls, time, runs, method, error, {}, ())
+
+
+def _read_points(data: _Node) -> tuple[dict[str, float], ...]:
+    """Numbers by name, with the same names in all of them."""
+    entries = data.entries()
+    for entry in entries:
+        if entry.table().keys() != entries[0].table().keys():
+            entry.fail("the names of the first entry")
+    return tuple({name: node.real_number() for name, node in entry.fields().items()} for entry in entries)
+
+
+def _read_flowpipe(verdict: _Node) -> Flowpipe | None:
+    """What was passed through, beside an answer."""
+    data = verdict.get_member("flowpipe")
+    if data is None:
+        return None
+    variables, quantities = data.key("variables").texts(), data.key("quantities").texts()
+    unit = data.key("unit").text()
+    if unit not in ("time", "step"):
+        data.key("unit").fail("`time` or `step`")
+    starts = tuple(_read_followed_starts(box, len(variables)) for box in data.key("starts").entries())
+    width, pieces = len(variables) + len(quantities), list[FlowpipePiece]()
+    for entry in data.key("pieces").entries():
+        parts = entry.entries()
+        if len(parts) != 5:
+            entry.fail("begin, end, cell, least and greatest values")
+        low, high, cell = parts[3].plain_floats(), parts[4].plain_floats(), parts[2].count()
+        if len(low) != width or len(high) != width or cell >= len(starts):
+            entry.fail("a box of the flowpipe")
+        pieces.append(FlowpipePiece(parts[0].number(), parts[1].number(), cell, low, high))
+    counts = data.key("cells")
+    return Flowpipe(
+        variables,
+        quantities,
+        "time" if unit == "time" else "step",
+        starts,
+        tuple(pieces),
+        data.key("share").number(),
+        data.optional_number("until"),
+        (counts.key("done").count(), counts.key("open").count()),
+        data.optional_number("horizon"),
+    )
+
+
+def _read_followed_starts(data: _Node, width: int) -> FollowedStarts:
+    low, high = (tuple(e.number() for e in data.key(side).entries()) for side in ("low", "high"))
+    state = data.key("state").text()
+    if state not in ("done", "open", "mixed") or len(low) != width or len(high) != width:
+        data.fail("a box of starts that is done, open or mixed")
+    known: Literal["done", "open", "mixed"] = state  # type: ignore[assignment]
+    return FollowedStarts(low, high, known, data.optional_number("until"), data.key("why").text())
 
 
 _READERS: dict[str, Callable[[_Node], Verdict]] = {
     "proved": _read_proved,
-    "violated": lambda data: Violated(_read_trace(data.key("trace")), _read_certificate(data)),
+    "violated": lambda data: Violated(
+        _read_trace(data.key("trace")),
+        _read_certificate(data),
+        _read_suspicion(data.key("integrated")) if "integrated" in data.table() else None,
+    ),
     "holds": lambda data: Holds(
         data.key("up_to").steps(),
         data.key("uncertified_by").text(),
@@ -342,12 +441,18 @@ def _read_trace(data: _Node) -> Trace:
     loop = data.key("loop").steps()
     if loop is not None and loop >= len(states):
         data.key("loop").fail("the number of a state")
-    regions = [] if (found := data.get_member("recurrence")) is None else found.entries()
-    return Trace(tuple(states), tuple(moves), loop, tuple(map(_read_region, regions)))
+    regions = data.key("recurrence").some_entries() if "recurrence" in data.table() else []
+    times = [] if (found := data.get_member("times")) is None else [t.number() for t in found.entries()]
+    if times and (len(times) != len(states) or any(a >= b for a, b in pairwise(times))):
+        data.key("times").fail("the times of all states, one after the other")
+    return Trace(tuple(states), tuple(moves), loop, tuple(map(_read_region, regions)), tuple(times))
 
 
-def _read_witnesses(data: _Node) -> tuple[Trace, ...]:
-    return tuple(_read_trace(entry) for entry in data.entries())
+def _read_witnesses(top: _Node) -> tuple[Trace, ...]:
+    found = top.key("witnesses")
+    if top.key("verdict").key("kind").value != "violated":
+        found.fail("a `violated` verdict beside it")
+    return tuple(_read_trace(entry) for entry in found.some_entries())
 
 
 def _read_region(data: _Node) -> RecurrenceRegion:

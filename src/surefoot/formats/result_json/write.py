@@ -24,6 +24,7 @@ from surefoot.problem.semantics import Move, State, policy_decision
 from surefoot.term.printer import show_term
 from surefoot.verdict.artifact import (
     AbstractGraph,
+    Flowpipe,
     Invariant,
     InvariantObligation,
     PredicateSplit,
@@ -152,6 +153,8 @@ def _alternative_to_json(one: Alternative) -> dict[str, Any]:
 
 def _verdict_to_json(verdict: Verdict) -> dict[str, Any]:
     beside = verdict.artifact if isinstance(verdict, Proved | Violated | Holds | Unknown) else None
+    if isinstance(verdict, Violated) and isinstance(beside, SuspectedRun):  # shown by its certificate
+        return _answer_to_json(verdict) | {"integrated": _suspected_run_to_json(beside)}
     return _answer_to_json(verdict) | ({} if beside is None else _artifact_to_json(beside))
 
 
@@ -215,7 +218,8 @@ def _certificate_to_json(certificate: Certificate | None) -> dict[str, Any] | No
 def _trace_to_json(trace: Trace) -> dict[str, Any]:
     states, moves = [_state_to_json(s) for s in trace.states], [_move_to_json(m) for m in trace.moves]
     endless = {"recurrence": [_region_to_json(r) for r in trace.recurrence]} if trace.recurrence else {}
-    return {"states": states, "moves": moves, "loop": trace.loop, **endless}
+    timed = {"times": [exact_text(time) for time in trace.times]} if trace.times else {}
+    return {"states": states, "moves": moves, "loop": trace.loop, **endless, **timed}
 
 
 def _region_to_json(region: RecurrenceRegion) -> dict[str, Any]:
@@ -260,6 +264,8 @@ def _artifact_to_json(artifact: object) -> dict[str, Any]:
             return {"artifact": _invariant_to_json(artifact)}
         case AbstractGraph():
             return {"artifact": abstract_graph_to_json(artifact)}
+        case Flowpipe():
+            return {"flowpipe": flowpipe_to_json(artifact)}
         case SuspectedRun():
             return {"suspicion": _suspected_run_to_json(artifact)}
         case SafeStarts():
@@ -268,6 +274,32 @@ def _artifact_to_json(artifact: object) -> dict[str, Any]:
         return {"artifact": normalise_json(artifact)}
     except TypeError:
         return {"artifact_text": repr(artifact)}
+
+
+def flowpipe_to_json(found: Flowpipe) -> dict[str, Any]:
+    """Boxes are floats, rounded outward; moments and starts are exact."""
+    return {
+        "variables": list(found.variables),
+        "quantities": list(found.quantities),
+        "unit": found.unit,
+        "horizon": None if found.horizon is None else exact_text(found.horizon),
+        "share": exact_text(found.share),
+        "until": None if found.until is None else exact_text(found.until),
+        "cells": {"done": found.cells[0], "open": found.cells[1]},
+        "starts": [
+            {
+                "low": [exact_text(v) for v in box.low],
+                "high": [exact_text(v) for v in box.high],
+                "state": box.state,
+                "until": None if box.until is None else exact_text(box.until),
+                "why": box.why,
+            }
+            for box in found.starts
+        ],
+        "pieces": [
+            [exact_text(p.begin), exact_text(p.end), p.cell, list(p.low), list(p.high)] for p in found.pieces
+        ],
+    }
 
 
 def _suspected_run_to_json(found: SuspectedRun) -> dict[str, Any]:

@@ -135,7 +135,9 @@ def _decide_action(
                     if isinstance(branch.then, str):
                         return decision_for_action(branch.then, own)
                     if isinstance(branch.then, tuple):
-                        raise InvalidProblem("a branch sets controls, but the environment has none")
+                        if branch.then or own:
+                            raise InvalidProblem("a branch sets controls, but the environment has none")
+                        return Decision()  # nothing is to be decided
                     return _decide_action(branch.then, environment, state, own)
             return Decision(stalls=bool(own))
         case ShieldedPolicy(inner, permits, fallback):

@@ -31,6 +31,7 @@ from surefoot.problem.network import (
 from surefoot.term.float32 import round_to_float32
 
 _ROWS = 512  # rows worked on at a time, so that they stay in the cache; no effect on results
+_WIDE = 160  # outputs
 _DIGITS = Context(prec=140)
 _UNSURE = 2.0**-49  # relative error that numpy's double tanh and exp surely stay below
 
@@ -85,9 +86,15 @@ def _infer_affine(x: Array32, weights: Array32, bias: Array32) -> Array32:
 
 
 def _infer_affine_row(x: Array32, weights: Array32, bias: Array32) -> Array32:
-    """The same sums in the same order, from 0 on, by one call: `accumulate` adds one term after the other."""
+    """The same sums in the same order, from 0 on: `accumulate` adds one term after the other by one call, but
+    one output after the other; where there are many outputs, adding whole rows is faster."""
     terms = np.zeros((len(x) + 1, len(bias)), dtype=np.float32)
     np.multiply(weights.T, x[:, None], out=terms[1:])
+    if len(bias) >= _WIDE:
+        total = terms[0]
+        for products in terms[1:]:
+            total += products
+        return np.asarray(total[None] + bias, dtype=np.float32)
     np.add.accumulate(terms, axis=0, out=terms)
     return np.asarray(terms[-1:] + bias, dtype=np.float32)
 

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from surefoot.errors import InvalidProblem, did_you_mean
 from surefoot.problem.environment import Choice, Component, Edge, Environment, Law, Outcome, Update
+from surefoot.problem.seconds import period_objection
 from surefoot.problem.validate.distribution import sum_defect
 from surefoot.problem.validate.scope import (
     NameScope,
@@ -238,6 +239,8 @@ def _check_flow(environment: Environment, acting: NameScope) -> None:
     if flow.step <= 0:
         what = f"the step {show_term(Const(flow.step))} is not positive"
         raise InvalidProblem(what, fix="write how much time one step takes", where=f"{where}.step")
+    if (why := period_objection(flow)) is not None:
+        raise why
     known = _PREDICTIONS if flow.continuous else _METHODS
     if flow.method not in known:
         what = f"unknown method `{flow.method}` {'in continuous time' if flow.continuous else 'of steps'}"

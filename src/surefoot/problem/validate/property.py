@@ -24,8 +24,10 @@ from surefoot.problem.property import (
     Property,
     Recurs,
     Threshold,
+    Timed,
     Within,
 )
+from surefoot.problem.seconds import time_objection
 from surefoot.problem.validate.policy import draws_actions
 from surefoot.problem.validate.scope import NameScope, state_scope
 from surefoot.term.normal_form import fold_condition
@@ -49,7 +51,12 @@ def check_property(problem: Problem) -> None:
     """Raise at the first defect."""
     _check_policy_present(problem)
     scope = property_scope(problem.environment, problem.policy)
-    match problem.property:
+    asked = problem.property
+    if isinstance(asked, Timed):
+        if (why := time_objection(asked, problem.environment.flow)) is not None:
+            raise why
+        asked = asked.asked
+    match asked:
         case Never(bad, steps):
             _check_steps(0 if steps is None else steps, 0)
             scope.require(bad, BOOL, "property.bad")
@@ -83,6 +90,8 @@ def _check_draws(asked: Property) -> None:
     In `never` a single `chosen(a)` or `stalled` that is not denied means: there is no such draw.
     """
     match asked:
+        case Timed(inner):
+            return _check_draws(inner)
         case Never(bad) | NeverBefore(bad):
             found = list(_drawn_names(bad))
             if found in ([], [True]):

@@ -156,7 +156,7 @@ def _read_flow(environment: Environment, outcome: Outcome) -> SampledFlow | None
         raise InvalidProblem(what, fix=did_you_mean(flow.method, _ORDERS))
     rates = dict(flow.derivatives)
     derivatives = tuple(rates.get(v.name, Const(0)) for v in environment.variables)
-    return SampledFlow(derivatives, flow.step, _ORDERS[flow.method])
+    return SampledFlow(derivatives, flow.control_period, _ORDERS[flow.method])
 
 
 def without_target(problem: Problem) -> tuple[Problem, Term]:
@@ -244,14 +244,16 @@ def _unsafe_condition(problem: Problem, variables: tuple[Variable, ...]) -> Term
         case Never(bad, None):
             parts = [_fold_integers(bad)]
         case _:
-            raise Unsupported("barriers answer `never` without a number of steps", fix="ask `never BAD`")
+            what = "barriers answer `never` without a limit in steps or seconds and without a goal"
+            raise Unsupported(what, fix="ask `never BAD`")
     for variable in variables:
         match variable.kind:
             case Real(low, high, False):
                 parts += [Var(variable.name) < Const(low)] if low is not None else []
                 parts += [Var(variable.name) > Const(high)] if high is not None else []
             case _:
-                raise Unsupported(f"`{variable.name}` is not a real number")
+                fix = "declare real variables; if `period` is longer than `step`, ask in continuous time"
+                raise Unsupported(f"`{variable.name}` is not a real number", fix=fix)
     return disjunction_of(tuple(parts))
 
 

@@ -1,0 +1,1 @@
+"""Certificates of closed loops: reachable sets that the checker computes again."""

@@ -1,0 +1,294 @@
+"""A problem from its text to cells that are all done, or to what is known of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from surefoot.engines.reach.certificate_tree import search_to_json
+from surefoot.engines.reach.flowpipe import describe_search, make_flowpipe, rank_search
+from surefoot.engines.reach.invariant_search import ClosedRegion, InvariantSearch, add_closed_regions
+from surefoot.engines.reach.saved_cells import SavedCells
+from surefoot.engines.reach.search import (
+    CellSearch,
+    begin_search,
+    cell_forms,
+    fit_halvings,
+    fit_options,
+    have_other_states,
+    search_cells,
+)
+from surefoot.engines.reach.start_regions import Region, enumerate_start_regions
+from surefoot.engines.reach.tubes import TubeStore, plan_tubes
+from surefoot.engines.reach.walk import (
+    NOT_BACK,
+    LoopWalk,
+    prepare_walk,
+    watch_condition,
+)
+from surefoot.engines.reach.walk_options import WalkOptions
+from surefoot.errors import Unsupported
+from surefoot.problem.network import Affine
+from surefoot.problem.problem import Problem
+from surefoot.reductions.closed_loop import read_closed_loop
+from surefoot.reductions.loop_question import read_question
+from surefoot.verdict.artifact import Flowpipe
+from surefoot.verdict.verdict import Reason
+from surefoot.work.budget import Budget
+from surefoot.work.deadline import Late
+from surefoot.work.run_directory import NotRecorded
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How finely sets are followed: symbols for each variable, what series may leave out and networks may add
+    in a period, both relative to the sets (None: networks see each set as a whole)."""
+
+    order: int
+    tolerance: float
+    loosest: float | None
+
+
+EFFORTS = (Effort(12, 2e-2, None), Effort(12, 5e-4, None), Effort(30, 1e-3, 0.05))
+FIRST_TURN = 1.0  # seconds
+WEIGHTS, LONGEST_TURN = 4_000, 8  # that make turns of the search that halves cells as long again, and at most
+# so many times as long: parts of networks are dear to check
+LONGEST_RETURN = 400  # periods that a cell is followed until it is back
+LONGEST_WAY = 1000  # and until it is in a closed set
+RETURNING_TURN = 16.0  # seconds of a turn before closed sets are looked for where runs come back anyway
+TELLING, TELLING_SHARE = 1.5, 0.15  # seconds, and of the time, for what is known at the end
+
+
+@dataclass(frozen=True, slots=True)
+class GivenOptions:
+    """What a user says about how finely sets are followed; None: found out."""
+
+    order: int | None = None
+    taylor: int | None = None
+    pieces: int | None = None
+    halvings: int | None = None
+
+    def override_options(self, options: WalkOptions) -> WalkOptions:
+        given = {"order": self.order, "taylor": self.taylor, "pieces": self.pieces, "halvings": self.halvings}
+        return replace(options, **{name: value for name, value in given.items() if value is not None})
+
+
+def prepare_problem(problem: Problem) -> tuple[LoopWalk, CellSearch]:
+    """`Unsupported` says what does not fit."""
+    loop = read_closed_loop(problem)
+    question = read_question(problem, loop.scope, loop.period)
+    if question.until is None and question.bad is not None:
+        question = replace(question, since=Fraction(0))  # a region is come back to at any time
+    walk = prepare_walk(loop, question)
+    regions = enumerate_start_regions(loop)
+    if not regions:
+        raise Unsupported("nothing satisfies the initial condition", fix="see what `initial` says")
+    return walk, begin_search(walk, regions, watch_condition(loop, loop.initial))
+
+
+@dataclass(frozen=True, slots=True)
+class SearchOutcome:
+    """The content of a certificate, or None and why there is none; and in any case what is known."""
+
+    content: dict[str, Any] | None
+    reason: Reason
+    words: str
+    flowpipe: Flowpipe | None
+
+
+def analyse_problem(
+    problem: Problem, given: GivenOptions, budget: Budget, folder: Path | None = None, *, resume: bool = False
+) -> SearchOutcome:
+    """All cells, or as many as there is time for; `folder`: what is found of them is recorded there."""
+    walk, first = prepare_problem(problem)
+    reason, words = Reason.INCOMPLETE, ""
+    searching = replace(budget, seconds=budget.seconds - min(TELLING, TELLING_SHARE * budget.seconds))
+    known = KnownSearches(walk, first.regions, given)
+    with ExitStack() as stack:
+        saved = None
+        if folder is not None:
+            saved = stack.enter_context(SavedCells(folder, problem, given, resume))
+        try:
+            if saved is None:
+                _search_in_turns(known, searching)
+            else:
+                _search_recorded(known, searching, saved)
+        except KeyboardInterrupt:
+            reason = Reason.INTERRUPTED
+        except Late:
+            reason = Reason.TIMEOUT
+        except NotRecorded as why:  # what is known is told; going on without a record is not what was asked
+            words = f"{why}; "
+    if reason is Reason.INCOMPLETE and not words and searching.is_spent():
+        reason = Reason.TIMEOUT
+    search = max(known.searches, key=rank_search, default=first)
+    content = search_to_json(search) if search.done else None
+    words += describe_search(search)
+    if content is None and known.invariant is not None and known.invariant.runs is not None:
+        words += f", {known.invariant.words}"
+    try:
+        return SearchOutcome(content, reason, words, make_flowpipe(search))
+    except Late:  # a picture is not worth the answer
+        return SearchOutcome(content, reason, words, None)
+
+
+@dataclass(slots=True, eq=False)
+class KnownSearches:
+    """The searches of a problem, each with efforts of its own, and that for sets which runs stay in."""
+
+    walk: LoopWalk
+    regions: list[Region]
+    given: GivenOptions
+    searches: list[CellSearch] = field(default_factory=list)
+    invariant: InvariantSearch | None = None
+    closed: Sequence[ClosedRegion] = ()
+
+    @property
+    def for_ever(self) -> bool:
+        """May cells end by coming back? A goal is not met so."""
+        return self.walk.question.until is None and self.walk.question.bad is not None
+
+    def begin(self, effort: Effort, budget: Budget) -> CellSearch:
+        walk = self.walk
+        search = begin_search(walk, self.regions, watch_condition(walk.loop, walk.loop.initial))
+        if walk.question.until is None:
+            search.most_periods = LONGEST_WAY if self.closed else LONGEST_RETURN
+        if self.for_ever:
+            search.cut = have_other_states(search)
+            search.leave_out = not search.cut or bool(self.closed) or walk.question.goal is not None
+            add_closed_regions(search, self.closed)
+        search.tubes = TubeStore(plan_tubes(walk.loop, walk.question, search.most_periods))
+        self.choose_options(search, budget, effort)
+        self.searches.append(search)
+        return search
+
+    def choose_options(self, search: CellSearch, budget: Budget, effort: Effort) -> None:
+        walk, given = self.walk, self.given
+        forms = cell_forms(search.roots[:1])
+        options = WalkOptions(order=effort.order)
+        if given.taylor is None or given.pieces is None:
+            options = fit_options(walk, forms, options, effort.tolerance)
+        if effort.loosest is not None and not budget.is_spent():
+            options = fit_halvings(walk, forms, options, effort.loosest)
+        search.options = given.override_options(options)
+        search.tolerance = None if given.pieces else effort.tolerance
+        search.loosest = None if given.halvings is not None else effort.loosest
+
+    def look_for_invariant(self, budget: Budget, seconds: float) -> bool:
+        """For so long, but not soon where runs come back into the starts by themselves; was one found now?"""
+        if not self.for_ever or self.closed:
+            return False
+        if self.invariant is None:
+            prepare = partial(self.choose_options, effort=EFFORTS[1])
+            self.invariant = InvariantSearch(self.walk, self.regions, prepare, budget.seed)
+        if self.invariant.look_at_returns(budget) and seconds < RETURNING_TURN:
+            return False
+        self.invariant.go_on(budget, seconds)
+        budget.progress(self.invariant.words)
+        self.closed = tuple(self.invariant.closed)
+        return bool(self.closed)
+
+    @property
+    def direct(self) -> bool:
+        """Are starts worth following now? Not where runs do not come back and sets are looked for."""
+        returning = None if self.invariant is None else self.invariant.returning
+        return returning is not False or not self.can_look_on
+
+    @property
+    def can_look_on(self) -> bool:
+        return self.for_ever and not self.closed and (self.invariant is None or self.invariant.can_go_on)
+
+
+def _search_in_turns(known: KnownSearches, budget: Budget) -> None:
+    """The whole start first. Where that fails two searches take turns, which become longer: one that halves
+    cells often, and one that follows fewer cells more finely; and one for sets that runs stay in. Once there
+    is such a set all begin again.
+    """
+    if _try_whole(known, budget):
+        return
+    seconds, searches = FIRST_TURN, list[CellSearch]()
+    failures = [cell.parent_failure for cell in known.searches[0].waiting]
+    late = any(failure is not None and failure.why == NOT_BACK for failure in failures)
+    if late and known.look_for_invariant(budget, seconds) and _try_whole(known, budget):
+        return
+    while not budget.is_spent():
+        for number, effort in enumerate(EFFORTS[1:] if known.direct else ()):
+            if number == len(searches):
+                searches.append(known.begin(effort, budget))
+            search = searches[number]
+            longer = min(1 + count_weights(known.walk) / WEIGHTS, LONGEST_TURN)
+            turn = seconds if number else seconds * longer
+            search_cells(search, budget, lambda s: budget.progress(describe_progress(s)), seconds=turn)
+            if search.done or budget.is_spent():
+                return
+        if known.look_for_invariant(budget, seconds):
+            if known.invariant is not None and known.invariant.returning:
+                for search in searches:  # which have come some way
+                    add_closed_regions(search, known.closed)
+            else:
+                searches.clear()
+            if _try_whole(known, budget):
+                return
+        elif not any(search.can_go_on for search in searches) and not known.can_look_on:
+            return
+        seconds *= 2
+
+
+def count_weights(walk: LoopWalk) -> int:
+    """Of all networks."""
+    networks = [branch.network for branch in walk.loop.branches if branch.network is not None]
+    return sum(node.weights.size for n in networks for node in n.nodes if isinstance(node, Affine))
+
+
+def _try_whole(known: KnownSearches, budget: Budget) -> bool:
+    """The starts in one cell each; is that enough, or is there no time for more?"""
+    first = known.begin(EFFORTS[0], budget)
+    search_cells(first, budget, rounds=1)
+    return first.done or budget.is_spent()
+
+
+def _search_recorded(known: KnownSearches, budget: Budget, saved: SavedCells) -> None:
+    """One search, so that there is one record to go on with: the whole start, then the effort that halves."""
+    search = known.begin(EFFORTS[0], budget)
+    attempt = saved.recall(search)
+    if attempt is not None:
+        budget.progress(f"gone on with: {describe_search(search)}")
+        effort = EFFORTS[min(attempt, 1)]
+        search.tolerance = None if known.given.pieces else effort.tolerance
+        known.closed = saved.closed
+    search.note = lambda cells: saved.note_cells(search, cells)
+    if attempt is None:
+        saved.note_begin(search, 0)
+        search_cells(search, budget, rounds=1)
+    if attempt in (None, 0) and not search.done and not budget.is_spent():
+        search = _begin_recorded(known, budget, saved)
+    seconds = FIRST_TURN
+    while not search.done and not budget.is_spent() and (search.can_go_on or known.can_look_on):
+        turn = seconds if known.can_look_on else np.inf
+        if known.direct:
+            search_cells(search, budget, lambda s: budget.progress(describe_progress(s)), seconds=turn)
+        if not search.done and known.look_for_invariant(budget, seconds):
+            search = _begin_recorded(known, budget, saved)
+        seconds *= 2
+
+
+def _begin_recorded(known: KnownSearches, budget: Budget, saved: SavedCells) -> CellSearch:
+    """From here on with the effort that halves, and with the regions that are closed by now."""
+    search = known.begin(EFFORTS[1], budget)
+    search.note = lambda cells: saved.note_cells(search, cells)
+    saved.note_begin(search, 1)
+    if known.closed:
+        saved.note_closed(known.closed)
+    return search
+
+
+def describe_progress(search: CellSearch) -> str:
+    """For those who wait."""
+    return f"{search.followed:,} cells followed; {describe_search(search)}"

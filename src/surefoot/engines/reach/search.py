@@ -1,0 +1,367 @@
+"""Cells in batches: those that fail are halved, along the variable that matters for what may be violated.
+
+A cell is done when its whole way is: to the horizon, to the goal, or (for ever) back into a region that is
+closed in the same way. The options of a walk (sub-steps, order of the series, symbols) are tried on the whole
+start first, and made finer where cells do not get further by being halved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surefoot.engines.reach.conditions import Mask
+from surefoot.engines.reach.decision_forms import enumerate_decisions
+from surefoot.engines.reach.elementary_range import Array
+from surefoot.engines.reach.flow_step import measure_remainder, take_sub_step
+from surefoot.engines.reach.form_series import bounds_of
+from surefoot.engines.reach.start_regions import Region, list_constants
+from surefoot.engines.reach.symbols import absorb_radii, forms_of_box
+from surefoot.engines.reach.tubes import Key, Tube, TubeRecorder, TubeStore
+from surefoot.engines.reach.walk import (
+    LATER,
+    NO_ROOM,
+    NOT_BACK,
+    Failure,
+    LoopWalk,
+    TreeNode,
+    WalkRecord,
+    WatchedCondition,
+    walk_cells,
+)
+from surefoot.engines.reach.walk_options import MOST_HALVINGS, WalkOptions
+from surefoot.query.bounds import rounded_down, rounded_up
+from surefoot.work.budget import Budget
+
+FIRST_BATCH, MOST_TOGETHER = 16, 512  # cells that are followed together
+SHORT, LONG, SHARE = 0.4, 6.0, 1 / 8  # seconds that a batch may take, and of the time that is left
+MOST_CELLS = 200_000
+MOST_CUT = 8  # variables of which all corners are looked at
+ROOM, MOST_ROOM = (
+    2e-4,
+    2e-2,
+)  # how far inside of a box that we propose cells end: for each period, and at most
+CONSTANT = 1e-10  # what roundings may do to a variable that nothing changes, relative
+Corner = tuple[Fraction, ...]
+
+
+def fit_halvings(walk: LoopWalk, forms: Array, options: WalkOptions, loosest: float) -> WalkOptions:
+    """So many parts for networks that little of the sets after the first period comes from them."""
+    while options.halvings < MOST_HALVINGS:
+        record, _ = walk_cells(walk, forms, options, most_periods=1)
+        if record.looseness <= loosest:
+            break
+        options = replace(options, halvings=options.halvings + 1)
+    return options
+
+
+def fit_options(walk: LoopWalk, forms: Array, options: WalkOptions, tolerance: float) -> WalkOptions:
+    """The cheapest order of series and number of sub-steps that leave out little of the first period."""
+    if walk.flow is None:
+        return options
+    decision = next(enumerate_decisions(walk.decisions, forms, options.halvings))
+    if not decision.good.any():
+        return options
+    rows, count = decision.rows[decision.good], forms.shape[1]
+    both = absorb_radii(np.concatenate([forms[rows], decision.controls[decision.good]], 1))
+    tried = sorted((p * k * k, k, p) for p in (1, 2, 4, 8, 16, 32, 64) for k in range(3, 9))
+    for _, taylor, pieces in tried:
+        length = float(walk.loop.period) / pieces
+        step = take_sub_step(walk.flow, both[:, :count], both[:, count:], length, taylor)
+        if step.good.all() and measure_remainder(step) * pieces <= tolerance:
+            return replace(options, taylor=taylor, pieces=pieces)
+    return options
+
+
+class RegionBoxes:
+    """The boxes of regions, rounded inward.
+
+    `exact`, for each region and variable: nothing changes it, and a checker has its ends as they are. Only
+    floats would round its range, so that this much does not count.
+
+    After many periods the sets of a checker are not quite ours: cells have to come back by some more than to
+    the sides of boxes that we propose, where these are not `exact`.
+    """
+
+    def __init__(
+        self, boxes: Sequence[tuple[Corner, Corner]], exact: Mask, proposed: NDArray[np.bool_]
+    ) -> None:
+        self.least = np.array([[rounded_up(x) for x in low] for low, _ in boxes])
+        self.most = np.array([[rounded_down(x) for x in high] for _, high in boxes])
+        slack = CONSTANT * (np.abs(self.least) + np.abs(self.most)) * exact
+        self.least, self.most = self.least - slack, self.most + slack
+        self.radius = np.maximum(0.5 * (self.most - self.least), 1e-300)
+        self.room = np.where(exact | ~proposed[:, None], 0.0, 0.5 * (self.most - self.least))
+
+    def begin_walk(self, cells: int) -> CellReturns:
+        return CellReturns(self, cells)
+
+
+class CellReturns:
+    """One walk of several cells: what was nearest to coming back."""
+
+    def __init__(self, boxes: RegionBoxes, cells: int) -> None:
+        self.boxes, self.periods = boxes, 0
+        self.nearest = np.full(cells, np.inf)
+        self.weights: list[Array | None] = [None] * cells
+        self.bounds: list[tuple[int, Array, Array] | None] = [None] * cells  # with the region it is next to
+
+    def find_regions(self, forms: Array, cell: NDArray[np.intp]) -> NDArray[np.intp]:
+        """The number of a region whose box holds each row, or -1."""
+        low, high = bounds_of(forms)
+        found = np.full(len(forms), -1, dtype=np.intp)
+        beyond = np.full(len(forms), np.inf)
+        over, next_to = np.zeros((len(forms), forms.shape[1])), np.zeros(len(forms), dtype=np.intp)
+        boxes = self.boxes
+        self.periods += 1
+        by = min(ROOM * self.periods, MOST_ROOM) * boxes.room
+        for number, (least, most) in reversed(
+            list(enumerate(zip(boxes.least + by, boxes.most - by, strict=True)))
+        ):
+            with np.errstate(all="ignore"):
+                out = np.fmax(least - low, high - most)
+                own = (out / boxes.radius[number]).max(1)
+            found[(out <= 0).all(1)] = number
+            nearer = own < beyond
+            beyond[nearer], over[nearer] = own[nearer], (out[nearer] > 0) / boxes.radius[number]
+            next_to[nearer] = number
+        beyond[found >= 0] = np.inf
+        for row in np.flatnonzero(beyond < self.nearest[cell]):
+            own_cell, count = cell[row], forms.shape[1]
+            self.nearest[own_cell] = beyond[row]
+            self.weights[own_cell] = over[row] @ np.abs(forms[row, :, 1 : count + 1])
+            self.bounds[own_cell] = int(next_to[row]), low[row], high[row]
+        return found
+
+
+@dataclass(slots=True, eq=False)
+class Cell:
+    """A box of a region; `tree` once it is done, `halves` where it was split along `split`."""
+
+    region: int
+    low: tuple[Fraction, ...]
+    high: tuple[Fraction, ...]
+    path: int = 1  # from the region: 1, then 0 or 1 for each half
+    split: int = -1
+    halves: tuple[Cell, Cell] | None = None
+    tree: TreeNode | None = None
+    options: Sequence[WalkOptions] = ()  # period by period
+    way: list[Any] | None = None  # as a certificate has it, where an earlier run has followed it
+    outside: bool = False
+    failure: Failure | None = None
+    parent_failure: Failure | None = None
+
+    @property
+    def key(self) -> Key:
+        return self.region, self.path
+
+    def forget(self) -> None:
+        """What was found out about it."""
+        self.split, self.halves, self.tree, self.options = -1, None, None, ()
+        self.outside, self.failure, self.way = False, None, None
+
+
+@dataclass(slots=True, eq=False)
+class CellSearch:
+    """What is known so far: trees of cells below each region, and those that are open."""
+
+    walk: LoopWalk
+    regions: list[Region]
+    roots: list[Cell]
+    waiting: list[Cell]
+    options: WalkOptions = field(default_factory=WalkOptions)
+    tolerance: float | None = None  # of what series leave out
+    loosest: float | None = None  # that outputs of networks may be
+    closing: RegionBoxes | None = None
+    returns: CellReturns | None = None  # of the last batch
+    initial: WatchedCondition | None = None  # where it surely fails there are no starts
+    cut: bool = False  # regions of starts hold states that are none: it is one thing to leave these out
+    leave_out: bool = True  # and another to come back to them
+    followed: int = 0
+    most_periods: int = 10_000
+    stuck: list[Cell] = field(default_factory=list)  # failed, and points: they have no halves
+    batch: int = FIRST_BATCH  # cells that are followed together: fewer where that takes long
+    tubes: TubeStore | None = None
+    recalled: float = 0.0  # share of the starts that an earlier run has followed
+    note: Callable[[Sequence[Cell]], None] = lambda _: None  # told of every batch
+
+    @property
+    def open_cells(self) -> list[Cell]:
+        return [*self.waiting, *self.stuck]
+
+    @property
+    def done(self) -> bool:
+        return not self.waiting and not self.stuck
+
+    @property
+    def can_go_on(self) -> bool:
+        return bool(self.waiting) and self.followed < MOST_CELLS
+
+
+def begin_search(
+    walk: LoopWalk, regions: list[Region], initial: WatchedCondition | None, **more: object
+) -> CellSearch:
+    names = walk.loop.variables
+    roots = [
+        Cell(n, tuple(r.box[v][0] for v in names), tuple(r.box[v][1] for v in names))
+        for n, r in enumerate(regions)
+    ]
+    return CellSearch(walk, list(regions), roots, list(roots), initial=initial, **more)  # type: ignore[arg-type]
+
+
+def have_other_states(search: CellSearch) -> bool:
+    """Is some corner of a region of starts surely no start?"""
+    if search.initial is None:
+        return False
+    low, high = (np.array([[float(x) for x in side] for side in ends]) for ends in _sides_of(search.roots))
+    shares = np.array(list(product((0.0, 1.0), repeat=min(low.shape[1], MOST_CUT))))
+    shares = np.pad(shares, ((0, 0), (0, low.shape[1] - shares.shape[1])))
+    corners = (low[:, None] + shares * (high - low)[:, None]).reshape(-1, low.shape[1])
+    return bool(search.initial.decide(forms_of_box(corners, corners))[1].any())
+
+
+def _sides_of(cells: Sequence[Cell]) -> tuple[list[Corner], list[Corner]]:
+    return [cell.low for cell in cells], [cell.high for cell in cells]
+
+
+def cell_forms(cells: Sequence[Cell]) -> Array:
+    """Forms of boxes, whose ends are rounded outward."""
+    low = np.array([[rounded_down(x) for x in cell.low] for cell in cells])
+    high = np.array([[rounded_up(x) for x in cell.high] for cell in cells])
+    return forms_of_box(low, high)
+
+
+def search_cells(
+    search: CellSearch,
+    budget: Budget,
+    progress: Callable[[CellSearch], None] | None = None,
+    *,
+    seconds: float = np.inf,
+    rounds: int | None = None,
+) -> None:
+    """Follow and halve cells until none is open, or time (of all or of this turn) or rounds are over."""
+    begun = budget.elapsed_seconds()
+    while search.can_go_on and rounds != 0:
+        now = budget.elapsed_seconds()
+        if budget.is_spent() or now - begun >= seconds:
+            return
+        rounds = None if rounds is None else rounds - 1
+        batch = search.waiting[: search.batch]
+        try:
+            follow_batch(search, batch, budget)
+        except BaseException:  # ^C, or the clock: nothing is known of these
+            for cell in batch:
+                cell.forget()
+            raise
+        late = [cell for cell in batch if cell.failure is not None and cell.failure.why in LATER]
+        crowd = any(cell.failure is not None and cell.failure.why == NO_ROOM for cell in late)
+        search.waiting = late + search.waiting[len(batch) :]
+        for cell in batch:
+            if cell in late:
+                cell.failure = None
+            elif cell.failure is not None:
+                halves = split_cell(cell, search.roots[cell.region])
+                search.waiting += halves
+                search.stuck += [] if halves else [cell]
+        search.note([cell for cell in batch if cell not in late])
+        taken = budget.elapsed_seconds() - now
+        aimed = min(max(SHORT, SHARE * budget.remaining()), LONG)
+        if crowd:
+            search.batch = max(1, len(batch) - len(late))
+        elif len(batch) == search.batch and taken < aimed / 2 and search.batch < MOST_TOGETHER:
+            search.batch *= 2
+        elif taken > 2 * aimed and search.batch > 1:
+            search.batch = max(1, search.batch // 2)
+        if progress is not None:
+            progress(search)
+
+
+def follow_batch(search: CellSearch, batch: Sequence[Cell], budget: Budget) -> WalkRecord:
+    """The fate of each cell of a batch."""
+    forms = cell_forms(batch)
+    search.followed += len(batch)
+    live = list(range(len(batch)))
+    if search.initial is not None:
+        _, none = search.initial.decide(forms)
+        for cell, outside in zip(batch, none.tolist(), strict=True):
+            if outside and search.leave_out and search.regions[cell.region].start:
+                cell.outside = True
+                if search.tubes is not None:
+                    search.tubes.note_half(cell.key)
+        live = [n for n in live if not batch[n].outside]
+    if not live:
+        return WalkRecord()
+    tubes = None if search.tubes is None else TubeRecorder(search.tubes.grid, len(live))
+    returns = search.returns = None if search.closing is None else search.closing.begin_walk(len(live))
+    record, trees = walk_cells(
+        search.walk,
+        forms[live],
+        search.options,
+        tubes=tubes,
+        closing=None if returns is None else returns.find_regions,
+        most_periods=search.most_periods,
+        tolerance=search.tolerance,
+        loosest=search.loosest,
+        stop=budget.is_spent,
+    )
+    for place, number in enumerate(live):
+        cell = batch[number]
+        cell.failure = record.failures.get(place)
+        if cell.failure is None:
+            cell.tree, cell.options = trees[place], record.options
+        elif cell.failure.why == NOT_BACK and returns is not None:
+            cell.failure.weights = returns.weights[place]
+    if search.tubes is not None and tubes is not None:
+        _keep_tubes(search.tubes, [batch[number] for number in live], tubes)
+    return record
+
+
+def _keep_tubes(store: TubeStore, cells: Sequence[Cell], recorder: TubeRecorder) -> None:
+    for place, cell in enumerate(cells):
+        tube = Tube(recorder.low[place].copy(), recorder.high[place].copy())
+        late = cell.failure is not None and cell.failure.why in LATER
+        if not late:
+            store.note_half(cell.key)
+        if cell.failure is None:
+            store.keep_done(cell.key, tube)
+        elif not late or cell.parent_failure is None:
+            store.keep_failed(cell.key, tube)
+
+
+def split_cell(cell: Cell, whole: Cell) -> list[Cell]:
+    """Two halves, along the variable that matters most for the failure (or the widest one for its start)."""
+    assert cell.failure is not None
+    sides = zip(cell.low, cell.high, whole.low, whole.high, strict=True)
+    width = np.array([float((b - a) / (d - c)) if d > c else 0.0 for a, b, c, d in sides])
+    weights = cell.failure.weights
+    if weights is None or not (weights * (width > 0)).any():
+        weights = width
+    place = int(np.argmax(np.where(width > 0, weights, -1.0)))
+    return halve_cell(cell, place) if width[place] > 0 else []
+
+
+def halve_cell(cell: Cell, place: int) -> list[Cell]:
+    """Both halves of a cell that failed, along a variable."""
+    middle = (cell.low[place] + cell.high[place]) / 2
+    lower, upper = list(cell.high), list(cell.low)
+    lower[place] = upper[place] = middle
+    first = Cell(cell.region, cell.low, tuple(lower), 2 * cell.path, parent_failure=cell.failure)
+    second = Cell(cell.region, tuple(upper), cell.high, 2 * cell.path + 1, parent_failure=cell.failure)
+    cell.split, cell.halves = place, (first, second)
+    return [first, second]
+
+
+def close_regions(search: CellSearch) -> None:
+    """Cells may end in the regions that the search has by now: of starts only if all of them counts."""
+    boxes = [(root.low, root.high) for root in search.roots]
+    proposed = np.array([not region.start for region in search.regions])
+    closing = RegionBoxes(boxes, proposed[:, None] & list_constants(search.walk.loop), proposed)
+    if search.cut and search.leave_out:
+        closing.least[~proposed] = np.inf
+    search.closing = closing

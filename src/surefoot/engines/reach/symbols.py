@@ -1,0 +1,66 @@
+"""Symbols of cells: the sets x = c + G e, how boxes become such sets, and how there stay few symbols.
+
+Girard (2005): the symbols that matter least together become one symbol for each variable. The first symbols
+are those of the start box; they are kept, so that it is known along which of them to split.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from surefoot.engines.reach.elementary_range import Array
+from surefoot.engines.reach.form_series import UNIT
+
+
+def forms_of_box(low: Array, high: Array) -> Array:
+    """Boxes (cells, variables) as forms (cells, variables, 2 + variables)."""
+    cells, count = low.shape
+    forms = np.zeros((cells, count, count + 2))
+    forms[..., 0] = 0.5 * low + 0.5 * high
+    radius = np.maximum(high - forms[..., 0], forms[..., 0] - low)
+    radius = np.where(low == high, 0.0, radius * (1 + 4 * UNIT))
+    forms[:, np.arange(count), np.arange(1, count + 1)] = radius
+    return forms
+
+
+def absorb_radii(forms: Array) -> Array:
+    """Radii become symbols, one for each variable that has one anywhere."""
+    cells, count, width = forms.shape
+    active = np.flatnonzero((forms[..., -1] > 0).any(0))
+    found = np.zeros((cells, count, width + len(active)))
+    found[..., : width - 1] = forms[..., :-1]
+    found[:, active, width - 1 + np.arange(len(active))] = forms[:, active, -1]
+    return found
+
+
+def add_symbols(forms: Array, more: int) -> Array:
+    """The same forms with symbols that they do not depend on."""
+    found = np.zeros((*forms.shape[:-1], forms.shape[-1] + more))
+    found[..., : forms.shape[-1] - 1] = forms[..., :-1]
+    found[..., -1] = forms[..., -1]
+    return found
+
+
+def reduce_symbols(forms: Array, limit: int, kept: int) -> Array:
+    """At most `limit` symbols behind the first `kept` ones; radii are 0 and stay so.
+
+    Boxes of boxes lose much where a system turns, so this is done seldom: once there are more than `limit`,
+    two thirds of so many are left.
+    """
+    cells, count, width = forms.shape
+    symbols = width - 2 - kept
+    if symbols <= limit:
+        return forms
+    tail = forms[..., 1 + kept : -1]
+    size = np.abs(tail)
+    weight = size.sum(1) - size.max(1)
+    keep = max(2 * limit // 3 - count, 0)
+    order = np.argsort(-weight, axis=1, kind="stable")
+    order = np.concatenate([np.sort(order[:, :keep], 1), order[:, keep:]], 1)
+    rest = np.take_along_axis(size, order[:, None, keep:], 2).sum(2) * (1 + 2 * symbols * UNIT)
+    found = np.zeros((cells, count, 2 + kept + keep + count))
+    found[..., : 1 + kept] = forms[..., : 1 + kept]
+    found[..., 1 + kept : 1 + kept + keep] = np.take_along_axis(tail, order[:, None, :keep], 2)
+    places = np.arange(count)
+    found[:, places, 1 + kept + keep + places] = rest
+    return found
