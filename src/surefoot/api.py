@@ -30,7 +30,9 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
     from surefoot.engines.predicates import Predicates as Predicates
     from surefoot.engines.predicates.configurations import CONFIGURATIONS as CONFIGURATIONS
     from surefoot.engines.protocol import Engine as Engine
+    from surefoot.engines.reach import Reach as Reach
     from surefoot.engines.recurrence import Recurrence as Recurrence
+    from surefoot.engines.selection import NoEngine as NoEngine
     from surefoot.engines.statistical import Statistical as Statistical
     from surefoot.engines.statistical.black_box import (
         estimate_episode_reward as estimate_episode_reward,
@@ -52,7 +54,7 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
     )
     from surefoot.formats.model_file import (
         LoadedModel as LoadedModel, file_sha256 as file_sha256, parse_constants as parse_constants,
-        read_model as read_model,
+        read_model as read_model, set_time_semantics as set_time_semantics,
     )
     from surefoot.formats.normalization import read_normalization as read_normalization
     from surefoot.formats.onnx import read_onnx_network as read_onnx_network
@@ -108,7 +110,7 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
     from surefoot.problem.property import (
         Eventually as Eventually, Expected as Expected, Never as Never, NeverBefore as NeverBefore,
         Optimise as Optimise, Path as Path, Probability as Probability, Property as Property,
-        Recurs as Recurs, Threshold as Threshold, Within as Within,
+        Recurs as Recurs, Threshold as Threshold, Timed as Timed, Within as Within,
     )
     from surefoot.problem.property_parser import parse_property as parse_property
     from surefoot.problem.property_printer import show_property as show_property
@@ -124,9 +126,7 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
         ControlSystem as ControlSystem, read_control_system as read_control_system,
     )
     from surefoot.reductions.bound_template import parse_bound_template as parse_bound_template
-    from surefoot.reductions.discretise import (
-        discretise as discretise, set_time_semantics as set_time_semantics,
-    )
+    from surefoot.reductions.discretise import discretise as discretise
     from surefoot.report.abstraction.graph_file import (
         omit_large_graph as omit_large_graph, render_graph as render_graph, verdict_graph as verdict_graph,
         with_splits_tried as with_splits_tried,
@@ -206,6 +206,7 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
         synthesis_scene as synthesis_scene,
     )
     from surefoot.report.result_page import render_result_page as render_result_page
+    from surefoot.report.result_picture import draw_result as draw_result
     from surefoot.report.result_text import render as render
     from surefoot.report.search_page import preformatted_html as preformatted_html
     from surefoot.report.search_plots import bounds_svg as bounds_svg, tipping_point_svg as tipping_point_svg
@@ -214,9 +215,8 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
         render_synthesis as render_synthesis, result_from_synthesis as result_from_synthesis,
         synthesis_to_json as synthesis_to_json,
     )
-    from surefoot.report.violation.figure import draw_violation as draw_violation
     from surefoot.run import (
-        NoEngine as NoEngine, build_engines_of as build_engines_of,
+        build_engines_of as build_engines_of,
         portfolio_objections as portfolio_objections, require_applicable as require_applicable,
         verify as verify, verify_without_objection as verify_without_objection,
     )
@@ -333,6 +333,7 @@ _USER_SECTIONS: tuple[dict[str, str], ...] = (  # module below `surefoot` -> its
     {  # Environments, policies and their networks
         ".interface.environment": "Environment",
         ".problem.environment": "Choice Component Control Edge Outcome Update Variable",
+        ".problem.flow": "Flow",
         ".problem.validate.distribution": "normalise_probabilities",
         ".problem.window": "window",
         ".interface.policy": "Policy",
@@ -342,7 +343,7 @@ _USER_SECTIONS: tuple[dict[str, str], ...] = (  # module below `surefoot` -> its
     },
     {  # Properties and problems
         ".interface.properties": "eventually expected_reward never never_before probability_of recurs within",
-        ".problem.property": "Eventually Never NeverBefore Recurs Within",
+        ".problem.property": "Eventually Never NeverBefore Recurs Timed Within",
         ".problem.property_parser": "parse_property",
         ".problem.problem": "Problem",
     },
@@ -353,6 +354,7 @@ _USER_SECTIONS: tuple[dict[str, str], ...] = (  # module below `surefoot` -> its
         ".engines.falsify": "Falsify",
         ".engines.induction": "Induction",
         ".engines.predicates": "Predicates",
+        ".engines.reach": "Reach",
         ".engines.recurrence": "Recurrence",
         ".engines.statistical": "Statistical",
     },
@@ -375,7 +377,6 @@ _TOOL_SECTIONS: tuple[dict[str, str], ...] = (  # beside these, for the command 
     },
     {  # Parts of environments, policies and properties
         ".problem.environment": "Law Synchronisation",
-        ".problem.flow": "Flow",
         ".problem.policy": "RANDOM Choose EdgesOf OraclePolicy",
         ".interface.environment": "EnvironmentData",
         ".interface.policy": "AnyPolicy",
@@ -397,14 +398,13 @@ _TOOL_SECTIONS: tuple[dict[str, str], ...] = (  # beside these, for the command 
         ".problem.semantics": "Move State apply_move holds_in_state permitted_transitions",
     },
     {  # Model files, policy files, and what is in them
-        ".formats.model_file": "LoadedModel file_sha256 parse_constants read_model",
+        ".formats.model_file": "LoadedModel file_sha256 parse_constants read_model set_time_semantics",
         ".formats.jani": "read_jani write_jani",
         ".formats.onnx": "read_onnx_network",
         ".formats.normalization": "read_normalization",
         ".formats.predicate_list": "read_conditions",
         ".formats.untrusted.regular_file": "NO_SUCH_FILE require_file",
         ".report.file_facts": "compare_runtime describe_model_file describe_policy_file render_facts",
-        ".reductions.discretise": "set_time_semantics",
     },
     {  # Answers, with their evidence, in words and in files
         ".verdict.verdict": "Certificate Result Trace Verdict is_interrupted",
@@ -418,7 +418,7 @@ _TOOL_SECTIONS: tuple[dict[str, str], ...] = (  # beside these, for the command 
         ".formats.output_file": "compact_json write_file",
         ".formats.json_file": "read_invariant read_json read_stored_results",
         ".report.result_page": "render_result_page",
-        ".report.violation.figure": "draw_violation",
+        ".report.result_picture": "draw_result",
     },
     {  # Stored results and certificates, checked again
         ".search.stored_result": "judge_certificate_content judge_stored_result reload_source",
@@ -429,7 +429,8 @@ _TOOL_SECTIONS: tuple[dict[str, str], ...] = (  # beside these, for the command 
     {  # Engines by name, and what there is
         ".engines.protocol": "Engine",
         ".engines.predicates.configurations": "CONFIGURATIONS",
-        ".run": "NoEngine build_engines_of portfolio_objections require_applicable verify_without_objection",
+        ".engines.selection": "NoEngine",
+        ".run": "build_engines_of portfolio_objections require_applicable verify_without_objection",
         ".report.inventory": "probe_solvers summarise_engines summarise_solvers",
     },
     {  # Searches around an engine

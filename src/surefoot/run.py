@@ -13,13 +13,33 @@ from typing import Any
 from surefoot.certify.evidence import CheckedEvidence, certify_verdict, leave_uncertified
 from surefoot.engines import ENGINES
 from surefoot.engines.engine_text import describe_engine
-from surefoot.engines.portfolio import PortfolioAnswer, look_first, look_last, take_turns
+from surefoot.engines.portfolio import PortfolioAnswer, look_first, look_last, take_turn, take_turns
 from surefoot.engines.protocol import Engine, Resumable, Turns
+from surefoot.engines.selection import (
+    LEAST_OBJECTION_SECONDS,
+    OBJECTION_SHARE,
+    NoEngine,
+    ObjectionTimeout,
+    applicable_engines,
+    engine_objection,
+    objection_in_time,
+    order_solvers,
+)
+from surefoot.engines.start_check import StartChecker
 from surefoot.errors import SurefootError, Unsupported, WrongType, did_you_mean
 from surefoot.problem.environment import Environment
-from surefoot.problem.policy import Choose, NeuralPolicy, OraclePolicy
+from surefoot.problem.policy import Choose, NeuralPolicy, OraclePolicy, nested_policies
 from surefoot.problem.problem import Problem
-from surefoot.problem.property import Eventually, Expected, Never, NeverBefore, Probability, Recurs, Within
+from surefoot.problem.property import (
+    Eventually,
+    Expected,
+    Never,
+    NeverBefore,
+    Probability,
+    Recurs,
+    Timed,
+    Within,
+)
 from surefoot.problem.validate import validate_problem
 from surefoot.reductions.absorbing_goal import end_at_goal
 from surefoot.reductions.discretise import discretise
@@ -40,7 +60,6 @@ from surefoot.verdict.verdict import (
     PerStart,
     Proved,
     Reason,
-    Refused,
     Result,
     Unknown,
     Vacuous,
@@ -48,32 +67,15 @@ from surefoot.verdict.verdict import (
     Violated,
 )
 from surefoot.work.budget import Budget
-from surefoot.work.deadline import call_in_time
 from surefoot.work.interrupt import stop_if_interrupted
 
-DEFAULT_SOLVERS = ("native", "milp")  # solvers that are tried unasked, in this order; but see `able`
-MANY_INPUTS = 7  # of a network: from here on the native solver splits neurons, which is fast
+DEFAULT_SOLVERS = ("native", "milp")  # solvers that are tried unasked; see `order_solvers`
 MOST_EDGES = 12  # named in a note
 EVIDENCE_SHARE, MOST_EVIDENCE_SECONDS = (
     0.05,
     3.0,
 )  # of the time, and seconds at most, that a search leaves for replay and certificate
 PACKAGES = ("surefoot", "numpy", "highspy", "z3-solver", "onnx")
-
-
-OBJECTION_SHARE = 0.1  # of the time: for each of several engines to say whether it can take a problem
-LEAST_OBJECTION_SECONDS = 1.0  # seconds for that
-OBJECTION_NOT_KNOWN = Refused(
-    Reason.TIMEOUT, "the time ended before it was known whether it can take the problem"
-)
-
-
-class NoEngine(Unsupported):
-    """Every engine has an objection."""
-
-
-class ObjectionTimeout(NoEngine):
-    """Some engine might have no objection, but finding that out takes longer than there is time."""
 
 
 def verify(
@@ -104,42 +106,62 @@ def verify(
     ending = end_at_goal(executed)
     vacuous, searching = _find_vacuity(executed), budget.elapsed_seconds()
     seen, begun = _look_before(ending, engine, budget) if vacuous is None else (None, {})
+    start: PortfolioAnswer | None = None
     search = replace(
         budget, seconds=budget.seconds - min(MOST_EVIDENCE_SECONDS, EVIDENCE_SHARE * budget.seconds)
     )
     try:
         engines = _select_engines(ending, engine, budget) if seen is None else seen.engines
     except NoEngine as objections:
-        seen, told = look_last(_list_engines(engine), ending, search, begun)
+        start = _check_start(ending, engine, (), budget) if vacuous is None else None
+        seen, told = start, ""
+        if start is None or isinstance(start.verdict, Unknown):
+            seen, told = look_last(_list_engines(engine), ending, search, begun)
         if seen is None:
-            said = f"{told}; {objections}" if told else str(objections)
-            if not isinstance(objections, ObjectionTimeout):
-                raise NoEngine(said) from None
+            if start is None and not isinstance(objections, ObjectionTimeout):
+                what = f"{objections.what}; {told}" if told else objections.what
+                raise NoEngine(what, fix=objections.fix) from None
+            said = f"{objections}; {told}" if told else str(objections)
+            reason = Reason.TIMEOUT if isinstance(objections, ObjectionTimeout) else Reason.INCOMPLETE
             return unanswered_result(
-                problem, Unknown(Reason.TIMEOUT, said), budget, inputs or {}, source or {}
+                problem,
+                _add_start_knowledge(Unknown(reason, said), start),
+                budget,
+                inputs or {},
+                source or {},
             )
         engines = seen.engines
+    else:
+        if seen is None and vacuous is None:
+            start = _check_start(ending, engine, engines, budget)
+            seen = None if start is None or isinstance(start.verdict, Unknown) else start
+    reserves = _list_engines(engine)
     try:
         if vacuous is not None:
             answered = PortfolioAnswer(vacuous, engines)
         else:
-            answered = take_turns(engines, ending, search, begun) if seen is None else seen
+            answered = seen or take_turns(engines, ending, search, begun, reserves)
     except Unsupported as why:  # found out at work
         if (
             engine is not None and len({e.name for e in _list_engines(engine)}) == 1
         ):  # it was asked for by name
             raise
         answered = PortfolioAnswer(Unknown(Reason.INCOMPLETE, str(why)), engines)
+    if isinstance(answered.verdict, Unknown):
+        answered = replace(answered, verdict=_add_start_knowledge(answered.verdict, start))
     replaying = budget.elapsed_seconds()
 
     def certify_answer(found: PortfolioAnswer) -> CheckedEvidence:
         solver = getattr(found.engines[0], "solver", found.engines[0])
         if not certificates:
             return leave_uncertified(executed, found.verdict, solver.name, budget)
-        return certify_verdict(executed, found.verdict, solver.name, source or {}, inputs or {}, budget)
+        try:
+            return certify_verdict(executed, found.verdict, solver.name, source or {}, inputs or {}, budget)
+        except KeyboardInterrupt:
+            return CheckedEvidence(_explain_interrupt(found.verdict), False)
 
     evidence = certify_answer(answered)
-    if isinstance(answered.verdict, Violated) and isinstance(evidence.verdict, Unknown):
+    if isinstance(answered.verdict, Violated | Proved) and isinstance(evidence.verdict, Unknown):
         told = evidence.verdict.detail  # what was found is no answer
         if seen is not None:
             engines = _select_engines(ending, engine, budget)
@@ -147,7 +169,7 @@ def verify(
         told = ""
     others = tuple(e for e in engines if e not in answered.engines)
     if others and told:
-        answered = take_turns(others, ending, search)
+        answered = take_turns(others, ending, search, reserves=reserves)
         evidence = certify_answer(answered)
         evidence = replace(evidence, notes=(*evidence.notes, told))
     timings = {"search": replaying - searching, "certify": budget.elapsed_seconds() - replaying}
@@ -164,6 +186,19 @@ def verify(
     )
 
 
+def _explain_interrupt(verdict: Verdict) -> Unknown:
+    """What was found but not checked is no answer; it is told, with its picture."""
+    what = (
+        "a proof"
+        if isinstance(verdict, Proved)
+        else "a violation"
+        if isinstance(verdict, Violated)
+        else "an answer"
+    )
+    words = f"{what} was found and not checked yet: interrupted by the user"
+    return Unknown(Reason.INTERRUPTED, words, artifact=getattr(verdict, "artifact", None))
+
+
 def _look_before(
     problem: Problem, given: Engine | Sequence[Engine] | None, budget: Budget
 ) -> tuple[PortfolioAnswer | None, dict[str, Turns]]:
@@ -171,6 +206,30 @@ def _look_before(
     if given is not None and not isinstance(given, Sequence):
         return None, {}
     return look_first(_list_engines(given), problem, budget)
+
+
+def _check_start(
+    problem: Problem, given: Engine | Sequence[Engine] | None, chosen: Sequence[Engine], budget: Budget
+) -> PortfolioAnswer | None:
+    """What is known of the starts where those that would look at them cannot take a step."""
+    able = [e for e in _list_engines(given) if isinstance(e, StartChecker)]
+    if {e.name for e in able} & {e.name for e in chosen}:
+        return None
+    for engine in order_solvers(problem, able):
+        seconds = min(budget.remaining(), max(LEAST_OBJECTION_SECONDS, OBJECTION_SHARE * budget.seconds))
+        share = Budget(seconds, budget.seed, budget.progress)
+        found = take_turn(engine.check_start, problem, share, budget)
+        if not isinstance(found, Unknown) or found.holds_up_to is not None:
+            return PortfolioAnswer(found, (engine,))
+    return None
+
+
+def _add_start_knowledge(unknown: Unknown, start: PortfolioAnswer | None) -> Unknown:
+    """That no start is bad, where nothing else is known."""
+    if unknown.holds_up_to is not None or start is None or not isinstance(start.verdict, Unknown):
+        return unknown
+    known = start.verdict
+    return replace(unknown, holds_up_to=known.holds_up_to, uncertified_by=known.uncertified_by)
 
 
 def verify_without_objection(
@@ -280,9 +339,15 @@ def arithmetic_of(problem: Problem, real: bool) -> str:
         environment = (
             f"differential equation in real numbers, controls {problem.environment.arithmetic.value}"
         )
-    if not isinstance(problem.policy, NeuralPolicy):
+    if not _networks_of(problem):
         return environment
     return f"network {'in exact real arithmetic' if real else 'float32'}, {environment}"
+
+
+def _networks_of(problem: Problem) -> list[NeuralPolicy]:
+    """All that the policy may ask."""
+    parts = () if problem.policy is None else nested_policies(problem.policy)
+    return [part for part in parts if isinstance(part, NeuralPolicy)]
 
 
 def build_portfolio(solvers: Iterable[str] = DEFAULT_SOLVERS) -> list[Engine]:
@@ -335,75 +400,6 @@ def portfolio_objections(problem: Problem) -> list[tuple[Engine, str | None]]:
     return found
 
 
-def choose_engine(problem: Problem, engines: Iterable[Engine]) -> Engine:
-    """The first engine without objection; all objections in one error otherwise."""
-    return applicable_engines(problem, engines, in_order=True)[0]
-
-
-def applicable_engines(
-    problem: Problem, engines: Iterable[Engine], *, in_order: bool = False, budget: Budget | None = None
-) -> tuple[Engine, ...]:
-    """Of each kind of engine the first without objection; all objections in one error if there is none.
-
-    Whoever does not say in time whether it has one is passed over: to object may mean to encode a step.
-
-    Unless they are to be taken in order, the native solver waits behind the others where a state has whole
-    numbers or the network few inputs: there a step is mostly a choice between cases, tried one by one.
-    """
-    found: dict[str, Engine] = {}
-    objections: list[tuple[str, Refused]] = []
-    engines, budget = tuple(engines), budget or Budget()
-    share = OBJECTION_SHARE if len({e.name for e in engines}) > 1 else 1.0
-    waits = not in_order and _has_many_cases(problem)
-    for engine in sorted(engines, key=lambda e: waits and _solver_name(e) == "native"):
-        if engine.name not in found:
-            why = _objection_in_time(engine, problem, share, budget)
-            if why is None:
-                found[engine.name] = engine
-            else:
-                objections.append((engine.name, why))
-    late = {name for name, why in objections if why.reason is Reason.TIMEOUT}
-    if (
-        not found and late and share < 1.0 and not budget.is_spent()
-    ):  # nobody else can: they have all the time
-        first = next(e.name for e in engines if e.name in late)
-        return applicable_engines(
-            problem, [e for e in engines if e.name == first], in_order=in_order, budget=budget
-        )
-    if not found:
-        said = "; ".join(dict.fromkeys(f"{name}: {why}" for name, why in objections))
-        said = f"no engine can take this problem ({said})"
-        raise ObjectionTimeout(said) if late else NoEngine(said)
-    return tuple(found.values())
-
-
-def engine_objection(engine: Engine, problem: Problem) -> str | None:
-    """Why an engine cannot take a problem; two of them know time between steps."""
-    flow = problem.environment.flow
-    if flow is not None and flow.continuous and engine.name not in ("barrier", "falsify"):
-        return "it looks at steps, and the problem is about continuous time"
-    return engine.objection(problem)
-
-
-def _objection_in_time(engine: Engine, problem: Problem, share: float, budget: Budget) -> Refused | None:
-    seconds = min(budget.remaining(), max(LEAST_OBJECTION_SECONDS, share * budget.seconds))
-
-    def look() -> Refused | None:
-        why = engine_objection(engine, problem)
-        return None if why is None else Refused(Reason.INCOMPLETE, why)
-
-    return call_in_time(Budget(seconds), look, lambda: OBJECTION_NOT_KNOWN)
-
-
-def _solver_name(engine: Engine) -> str:
-    return str(getattr(getattr(engine, "solver", None), "name", ""))
-
-
-def _has_many_cases(problem: Problem) -> bool:
-    few = not isinstance(problem.policy, NeuralPolicy) or problem.policy.network.width < MANY_INPUTS
-    return few or not all(isinstance(v.kind, Real) for v in problem.environment.variables)
-
-
 def _select_engines(
     problem: Problem, given: Engine | Sequence[Engine] | None, budget: Budget
 ) -> tuple[Engine, ...]:
@@ -415,10 +411,10 @@ def _select_engines(
             return applicable_engines(problem, engines, budget=budget)
         looking = [e for e in engines if e not in others and engine_objection(e, problem) is None]
         return (*looking, *applicable_engines(problem, others, budget=budget))
-    if (why := _objection_in_time(given, problem, 1.0, budget)) is not None:
+    if (why := objection_in_time(given, problem, 1.0, budget)) is not None:
         if why.reason is Reason.TIMEOUT:
             raise ObjectionTimeout(f"{given.name}: {why}")
-        raise Unsupported(why.detail, fix="run `surefoot engines MODEL` to see which engine can take it")
+        raise NoEngine(why.detail, fix="run `surefoot engines MODEL` to see which engine can take it")
     return (given,)
 
 
@@ -428,7 +424,9 @@ def _find_vacuity(problem: Problem) -> Vacuous | None:
     match problem.property:
         case Never(bad) | NeverBefore(bad) if constant_truth(bad, environment) is False:
             return Vacuous("the condition of the property is false in every state")
-        case Within(good, _, 0) | Eventually(good) | Recurs(good) if (
+        case Timed(Never(bad) | NeverBefore(bad)) if constant_truth(bad, environment) is False:
+            return Vacuous("the condition of the property is false in every state")
+        case Within(good, _, 0) | Eventually(good) | Recurs(good) | Timed(Eventually(good), _, 0) if (
             constant_truth(good, environment) is True
         ):
             # Not `Within` a later state: a run that ends before it violates the property whatever is good.
@@ -485,8 +483,8 @@ def _problem_notes(problem: Problem) -> tuple[str, ...]:
     found = [*_normalisation_notes(problem.environment.normalised), *problem.environment.notes]
     if (flow := problem.environment.flow) is not None and flow.continuous:
         found.append(
-            f"time is continuous: the state is seen and controls are set every {flow.step}, disturbances may"
-            " change at any time, and what is proved holds at all times"
+            f"time is continuous: the state is seen and controls are set every {flow.control_period}, "
+            "disturbances may change at any time, and what is proved holds at all times"
         )
     if problem.environment.start_laws:
         found.append("laws of start values count where an average over starts is asked for, and else nowhere")
@@ -496,9 +494,9 @@ def _problem_notes(problem: Problem) -> tuple[str, ...]:
         found.append("there is no policy: the answer is about everything that the environment can do")
     if isinstance(problem.policy, OraclePolicy):
         found.append(f"the policy `{problem.policy.name}` is a black box: it can be sampled only")
-    if isinstance(problem.policy, NeuralPolicy):
-        found += [*problem.policy.notes, *problem.policy.network.notes]
-        if problem.policy.choose in (Choose.ARGMAX, Choose.ARGMAX_APPLICABLE):
+    for asked in _networks_of(problem):
+        found += [*asked.notes, *asked.network.notes]
+        if asked.choose in (Choose.ARGMAX, Choose.ARGMAX_APPLICABLE):
             found.append("ties: the lowest output in a trace; `holds` covers every action within rounding")
     return tuple(dict.fromkeys(found))
 

@@ -7,6 +7,7 @@ Tell: TypeAlias = Callable[[str], None]  # how progress is told
 STUDIES: dict[str, str] = {
     "aurora": "surefoot_studies.aurora",
     "blocksworld": "surefoot_studies.blocksworld",
+    "closed-loop": "surefoot_studies.closed_loop",
     "control": "surefoot_studies.control",
     "deeprm": "surefoot_studies.deeprm",
     "line-transport": "surefoot_studies.line_transport",

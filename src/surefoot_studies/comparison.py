@@ -134,8 +134,9 @@ def compare_study(study: Study, verify: Verify, simulate: Simulate | None = None
         problem = study.problems[expectation.problem]()
         result = verify(problem, expectation.engine, expectation.options)
         found = None
-        if simulate is not None and isinstance(result.verdict, api.Violated):
-            found = simulate(study.name, problem, result.verdict.trace)
+        trace = result.verdict.trace if isinstance(result.verdict, api.Violated) else None
+        if simulate is not None and trace is not None and not trace.times:  # simulators make steps
+            found = simulate(study.name, problem, trace)
         yield _comparison_row(expectation, problem, result, found)
 
 
@@ -175,7 +176,7 @@ def kind_and_steps(verdict: api.Verdict) -> tuple[str, int | None]:
     kind = type(verdict).__name__.lower()
     match verdict:
         case api.Violated(trace):
-            return kind, len(trace.moves)
+            return kind, None if trace.times else len(trace.moves)
         case api.Holds(up_to):
             return kind, up_to
         case api.Proved(api.Certificate("execution", {"claim": {"argument": {"steps": int(steps), **more}}})):

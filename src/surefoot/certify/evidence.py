@@ -13,13 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from surefoot.certify.checker_process import CheckerAnswer, ask_checker
 from surefoot.certify.replay import replay, replay_stem
 from surefoot.certify.runs.argument import ProofAid
-from surefoot.certify.runs.canonical import run_problem_to_json
-from surefoot.certify.values.claim import build_graph_certificate, build_process_certificate
-from surefoot.certify.vnnlib_claim import cases_without_controls, restate_for_files
 from surefoot.errors import Unsupported
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, NeverBefore, Property, Recurs
@@ -108,6 +106,8 @@ def _certify_by_kind(
     match verdict:
         case Violated(trace) if trace.recurrence:
             return _certify_recurrence(problem, trace, inputs, budget)
+        case Violated(trace, Certificate("reach-violation", shown)):
+            return _certify_flow_run(problem, trace, shown, inputs, budget)
         case Violated(trace):
             if (why := replay(problem, trace)) is not None:
                 return CheckedEvidence(Unknown(Reason.SPURIOUS, f"the trace does not replay: {why}"), False)
@@ -122,7 +122,17 @@ def _certify_by_kind(
             except Unsupported as why:
                 closed = str(why)
             return _check_claimed(closed, "proved", Holds(None, solver, as_asked=True), budget)
+        case Proved(Certificate("reach", shown)):
+            from surefoot.certify.reach.claim import build_reach_certificate
+
+            try:
+                followed: Certificate | str = build_reach_certificate(problem, shown, inputs)
+            except Unsupported as why:
+                followed = str(why)
+            return _check_claimed(followed, "proved", Holds(None, solver, as_asked=True), budget)
         case Proved(found, arithmetic):
+            from surefoot.certify.vnnlib_claim import restate_for_files
+
             content = restate_for_files(found.content, source, inputs)
             otherwise = Holds(0, solver, as_asked=True)
             if content is None:
@@ -131,6 +141,8 @@ def _certify_by_kind(
         case Exact() | PerStart():
             return _certify_values(problem, verdict, inputs, budget)
         case Holds(as_asked=True, argument=ProofArgument("graph")):
+            from surefoot.certify.values.claim import build_graph_certificate
+
             return _check_claimed(build_graph_certificate(problem, inputs), "proved", verdict, budget)
         case Holds(
             as_asked=True, argument=ProofArgument("closed" | "parts", invariant=invariant, states=states)
@@ -154,6 +166,8 @@ def _certify_closed_set(
 
     If that fails all reachable states are looked at; a set may be closed and yet leave no room for rounding.
     """
+    from surefoot.certify.values.claim import build_graph_certificate
+
     shown = CheckedEvidence(holds, False)
     if invariant is not None:
         shown = _certify_invariant(problem, holds, invariant, inputs, budget)
@@ -205,7 +219,7 @@ def _prove_by_parts(
     problem: Problem, invariant: Term, inputs: Mapping[str, str], budget: Budget
 ) -> Certificate | str:
     try:
-        written = run_problem_to_json(replace(problem, property=_never_outside(problem, invariant)), inputs)
+        written = _write_problem(replace(problem, property=_never_outside(problem, invariant)), inputs)
     except Unsupported as why:
         return str(why)
     inside = ProofAid(inside=["not", written["property"]["condition"]])
@@ -250,6 +264,8 @@ def _certify_values(
     problem: Problem, verdict: Exact | PerStart, inputs: Mapping[str, str], budget: Budget
 ) -> CheckedEvidence:
     """Bounds of a value: the checker derives the process again and looks at every state."""
+    from surefoot.certify.values.claim import build_process_certificate
+
     try:
         claimed = build_process_certificate(problem, verdict, inputs)
     except Unsupported as why:
@@ -322,7 +338,7 @@ def leave_uncertified(problem: Problem, verdict: Verdict, solver: str, budget: B
 def _weaken_proof(proved: Proved, solver: str) -> Holds | Unknown:
     """A proof as what it is without its certificate."""
     match proved:
-        case Proved(Certificate("barrier" | "convergence")):
+        case Proved(Certificate("barrier" | "convergence" | "reach")):
             return Holds(None, solver, as_asked=True)
         case Proved(_, "proved"):
             return Holds(0, solver, as_asked=True, argument=ProofArgument("unrolled", 0))
@@ -351,6 +367,27 @@ def _certify_recurrence(
     return CheckedEvidence(Violated(trace, found), True, claim=answer.text)
 
 
+def _certify_flow_run(
+    problem: Problem, trace: Trace, shown: Mapping[str, object], inputs: Mapping[str, str], budget: Budget
+) -> CheckedEvidence:
+    """A run in continuous time: the checker follows it in enclosures of its own; or there is no answer."""
+    from surefoot.certify.reach.claim import build_reach_certificate
+
+    what = "a run was followed that violates the property, but that is not certified"
+    try:
+        claimed = build_reach_certificate(problem, shown, inputs, "reach-violation")
+    except Unsupported as why:
+        return CheckedEvidence(Unknown(Reason.INCOMPLETE, f"{what}: {why}"), False)
+    budget.progress("checking the certificate")
+    answer = ask_checker(claimed.content, budget.remaining())
+    if answer.accepted:
+        return CheckedEvidence(Violated(trace, claimed), True, claim=answer.text)
+    if answer.refused:
+        why_not = f"the checker does not accept the certificate of a violation: {answer.text}"
+        return CheckedEvidence(Unknown(Reason.NUMERICS, why_not), False)
+    return CheckedEvidence(Unknown(Reason.TIMEOUT, f"{what}: {answer.text}"), False, (), claimed)
+
+
 def _proof_budget(budget: Budget) -> Budget:
     """The time for a proof."""
     seconds = min(budget.remaining(), LEAST_SECONDS + TIMES * budget.elapsed_seconds())
@@ -362,10 +399,11 @@ def _certify_start(
 ) -> CheckedEvidence:
     """A proof about the first state alone: the engine's, if it also shows what the checker derives."""
     from surefoot.certify.runs.prove import run_certificate_content
+    from surefoot.certify.vnnlib_claim import cases_without_controls
 
     argument, content = ProofArgument("unrolled", 0), proved.certificate.content
     try:
-        written = run_problem_to_json(problem, inputs)
+        written = _write_problem(problem, inputs)
     except Unsupported as why:
         return _check_claimed(str(why), proved.arithmetic, otherwise, budget)
     shown = [{"obligation": "violation", "steps": 0, "cases": cases_without_controls(content)}]
@@ -376,6 +414,13 @@ def _certify_start(
         return evidence
     claimed = _certify_runs(problem, argument, inputs, budget, proved.arithmetic)
     return _check_claimed(claimed, proved.arithmetic, otherwise, budget)
+
+
+def _write_problem(problem: Problem, inputs: Mapping[str, str]) -> dict[str, Any]:
+    """The problem as a certificate has it; `Unsupported` where it has no words for it."""
+    from surefoot.certify.runs.canonical import run_problem_to_json
+
+    return run_problem_to_json(problem, inputs)
 
 
 def _other_arguments(asked: Property, tried: ProofArgument) -> tuple[ProofArgument, ...]:
@@ -403,7 +448,7 @@ def _certify_runs(
 ) -> Certificate | str:
     """A certificate that has the problem and the argument in it, or why there is none."""
     try:
-        written = run_problem_to_json(problem, inputs)
+        written = _write_problem(problem, inputs)
     except Unsupported as why:
         return str(why)
     from surefoot.certify.runs.prove import prove_run_certificate

@@ -28,6 +28,8 @@ def replay(problem: Problem, trace: Trace) -> str | None:
     """Why the trace does not refute the property; None if it does."""
     if trace.recurrence:
         return "that the run stays in the recurrence set cannot be replayed"
+    if trace.times:
+        return "a run in continuous time cannot be replayed step by step"
     try:
         return _replay_run(problem, trace) or _violation_objection(problem, trace)
     except InvalidProblem as error:  # a term without value, a move that is not permitted

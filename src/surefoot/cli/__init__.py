@@ -8,17 +8,22 @@ import traceback
 from collections.abc import Sequence
 from importlib import import_module
 from itertools import pairwise
+from time import monotonic, process_time
 from typing import Any
 
 import click
 
 from surefoot import api
+from surefoot.cli.progress import begin_command
 from surefoot.cli.terminal import open_screens, print_error, print_line, reopen_closed_streams
 
 # Before numpy is imported: products of a few hundred rows gain nothing by threads, and where the machine is
 # busy threads that wait for one another make them fifty times slower.
 for _library in ("OPENBLAS", "MKL"):
     os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
+
+# When the process began, as far as its own work tells: `--timeout` is for all of it.
+_STARTED = monotonic() - process_time()
 
 COMMANDS = {  # name -> file in `commands/`, and what `--help` says of it
     "check": ("check", "Decide the properties of a policy in its environment."),
@@ -72,7 +77,7 @@ def surefoot(ctx: click.Context, debug: bool) -> int | None:
 
     \b
     exit 0    proved, holds as far as was asked, a threshold met, a value found
-    exit 1    violated (the trace was replayed with zero tolerance), a threshold missed
+    exit 1    violated (replayed with zero tolerance, or certified), a threshold missed
     exit 2    the command or an input file is wrong
     exit 3    unknown, undecided, vacuous, or holds only in part
     exit 4    surefoot or a solver failed
@@ -86,12 +91,15 @@ def surefoot(ctx: click.Context, debug: bool) -> int | None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and leave with its exit code; after a signal that is the signal's, always."""
+    """Run the command line and leave with its exit code; after a signal that is the signal's, always.
 
+    Without arguments it is the process that was started for a command: its time counts from there.
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
     reopen_closed_streams()
     with api.handle_interrupts() as heard:
         try:
-            code = run_command_line(list(sys.argv[1:] if arguments is None else arguments))
+            code = run_command_line(given, _STARTED if arguments is None else None)
         except KeyboardInterrupt:  # while the outcome was told
             code = 130
         if heard.code is not None:  # not `sys.exit`: nobody is waited for any more
@@ -103,8 +111,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
 LISTING = ("inspect", "engines", "solvers", "doctor", "demo", "optimum", "heatmap")
 
 
-def run_command_line(arguments: list[str]) -> int:
-    """The exit code of a command; errors are printed as one line. What cannot be shown changes no verdict."""
+def run_command_line(arguments: list[str], begun: float | None = None) -> int:
+    """The exit code of a command; errors are printed as one line. What cannot be shown changes no verdict.
+
+    `begun`: since when its time counts, by `monotonic`.
+    """
+    begin_command(monotonic() if begun is None else begun)
     with open_screens() as (out, err):
         code = _run_command(arguments)
         out.flush()
@@ -137,6 +149,11 @@ def _print_timeout(arguments: list[str]) -> None:
         print_line(f"unknown (timeout): {told}")
 
 
+def _print_interrupt() -> int:
+    print_line("interrupted: nothing was found yet", error=True)
+    return 130
+
+
 def _run_command(arguments: list[str]) -> int:
     """The exit code of a command whose screens are open."""
     try:
@@ -144,8 +161,7 @@ def _run_command(arguments: list[str]) -> int:
             outcome: Any = surefoot.main(arguments, prog_name="surefoot", standalone_mode=False)
         return outcome if isinstance(outcome, int) else 0
     except (click.exceptions.Abort, KeyboardInterrupt):
-        print_line("interrupted: nothing was found yet", error=True)
-        return 130
+        return _print_interrupt()
     except api.Late:
         _print_timeout(arguments)
         return 3
@@ -162,6 +178,8 @@ def _run_command(arguments: list[str]) -> int:
         print_error(f"{place}{error.strerror or error}; fix: check the path")
         return 2
     except Exception as error:  # noqa: BLE001 - the last line of defence: an internal error is never an answer
+        if isinstance(error.__cause__, KeyboardInterrupt):  # while a class was made: Python says so
+            return _print_interrupt()
         if "--debug" in arguments:
             traceback.print_exc()
         print_error(f"internal: {type(error).__name__}: {error}; fix: report this with the output of --debug")

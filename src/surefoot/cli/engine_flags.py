@@ -123,6 +123,28 @@ ENGINE_FLAGS: dict[str, dict[str, EngineFlag]] = {
             ("auto", "sos", "sdsos"),
         ),
     },
+    "reach": {
+        "order": EngineFlag(
+            "int | None", "", "Symbols for each variable; without it as many as were found useful"
+        ),
+        "taylor": EngineFlag(
+            "int | None", "", "The order of series in time; without it as the plant needs it"
+        ),
+        "pieces": EngineFlag(
+            "int | None", "", "Sub-steps of a control period; without it as the plant needs them"
+        ),
+        "halvings": EngineFlag(
+            "int | None",
+            "",
+            "How often the set that a network sees is halved; without it as its outputs need it",
+        ),
+        "run_directory": EngineFlag("str | None", "", "Cells that are done are recorded in this folder"),
+        "resume": EngineFlag(
+            "bool",
+            "",
+            "Go on with what the folder has; what it says goes through the checker like anything else",
+        ),
+    },
     "statistical": {
         "eps": EngineFlag(
             "Fraction",

@@ -37,6 +37,7 @@ _OUTPUT = (
         "plot",
         "svg",
         "png",
+        "axes",
         "critical",
         "export",
     ),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from dataclasses import dataclass, replace
 from threading import Event, Thread
 from time import monotonic
 
@@ -22,6 +22,14 @@ from surefoot.cli.terminal import Screen, print_line, rich_console
 
 EVERY_SECONDS = 10.0
 _running_alarms: list[api.Alarm] = []
+
+
+@dataclass(slots=True)
+class _Clock:
+    begun: float  # of the command at work
+
+
+_clock = _Clock(monotonic())
 
 
 @contextmanager
@@ -94,35 +102,27 @@ def _periodic_lines() -> Iterator[Callable[[str], None]]:
         done.set()
 
 
+def begin_command(begun: float) -> None:
+    """The time of the command that begins counts from this moment of `monotonic`."""
+    _clock.begun = begun
+
+
+def begin_budget(seconds: float, seed: int = 0, tell: Callable[[str], None] | None = None) -> api.Budget:
+    """What the command may cost, counted from its beginning: reading and imports are part of it."""
+    budget = api.Budget(seconds, seed, started=_clock.begun)
+    return budget if tell is None else replace(budget, progress=tell)
+
+
 def limit_command(context: click.Context, option: click.Parameter, seconds: float | None) -> float | None:
-    """The callback of `--timeout`: from now on the command has so much time, and a little for its end."""
+    """The callback of `--timeout`: the command has so much time, and a little for its end."""
     if seconds is None:
         return None
     check_positive_seconds(context, option, seconds)
     context.call_on_close(_disarm_time_limit)
-    _arm_time_limit(seconds + max(1.0, 0.05 * seconds))
-    return seconds
-
-
-def import_engines(model: Path | str, *names: str) -> None:
-    """Import what reads the model and answers, while no clock runs: `--timeout` is for the work.
-
-    It stands behind the cheap refusals and before the budget; a file that is not there needs none of it.
-    """
-    if Path(model).suffix and not Path(model).exists():
-        return
-    left = [alarm.deadline - monotonic() for alarm in _running_alarms]
-    _disarm_time_limit()
-    for name in ("verify", "read_model", "set_time_semantics", "render_result_page", *names):
-        getattr(api, name)
-    for seconds in left:
-        _arm_time_limit(seconds)
-
-
-def _arm_time_limit(seconds: float) -> None:
-    alarm = api.Alarm(monotonic() + seconds)
+    alarm = api.Alarm(_clock.begun + seconds + max(1.0, 0.05 * seconds))
     _running_alarms.append(alarm)
     api.set_alarm(alarm)
+    return seconds
 
 
 def _disarm_time_limit() -> None:

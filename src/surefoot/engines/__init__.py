@@ -7,6 +7,7 @@ from surefoot.engines.falsify import Falsify
 from surefoot.engines.induction import Induction
 from surefoot.engines.predicates import Predicates
 from surefoot.engines.protocol import Engine
+from surefoot.engines.reach import Reach
 from surefoot.engines.recurrence import Recurrence
 from surefoot.engines.statistical import Statistical
 
@@ -18,5 +19,6 @@ ENGINES: dict[str, type[Engine]] = {
     "explicit": Explicit,
     "predicates": Predicates,
     "barrier": Barrier,
+    "reach": Reach,
     "statistical": Statistical,
 }

@@ -20,6 +20,7 @@ from typing import ClassVar
 
 from surefoot.engines.bounded_check import BoundedCheck, Clear, Doubt
 from surefoot.engines.engine_text import show_changes
+from surefoot.engines.start_check import check_first_states
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs, Within
 from surefoot.query.query import Proof
@@ -69,6 +70,10 @@ class Bmc:
         limit, _ = self._limit(problem)
         encoded = unroll(problem, 1 if limit is None else min(1, limit))
         return self.solver.objection(encoded.query_with(encode_violation(encoded)))
+
+    def check_start(self, problem: Problem, budget: Budget) -> Verdict:
+        """What is known of the starts alone, whatever a step is."""
+        return check_first_states(problem, self.solver, budget)
 
     def check(self, problem: Problem, budget: Budget) -> Verdict:
         limit, as_asked = self._limit(problem)

@@ -28,6 +28,7 @@ from typing import ClassVar
 from surefoot.engines.bounded_check import BoundedCheck, Clear, Doubt, undecided_at, unfaithful_reason
 from surefoot.engines.engine_text import show_changes
 from surefoot.engines.simple_path import simple_run
+from surefoot.engines.start_check import check_first_states
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs
 from surefoot.query.query import Answer, Undecided, Unsat
@@ -85,6 +86,10 @@ class Induction:
         encoded = unroll(problem, 1, from_initial=False)
         asked = disjunction_of((conjunction_of(nothing_good(encoded)), *_trouble_conditions(encoded)))
         return self.solver.objection(encoded.query_with(asked))
+
+    def check_start(self, problem: Problem, budget: Budget) -> Verdict:
+        """What is known of the starts alone, whatever a step is."""
+        return check_first_states(problem, self.solver, budget)
 
     def check(self, problem: Problem, budget: Budget) -> Verdict:
         if (why := unfaithful_reason(unroll(problem, 0))) is not None:

@@ -19,6 +19,9 @@ else has anything to say any more, it has one longer turn.
 An engine of last resort (an estimate where a computed value was not to be had) takes no turns: it begins when
 all others have given up, or have used their part of the time.
 
+A run in continuous time that was integrated numerically is a suspicion. It is followed inside validated
+enclosures at once; where these show nothing the search for others goes on, and so do the turns.
+
 A turn may last longer than it should, where an engine does not look at the clock; the whole may not: whoever
 is at work soon after its end is interrupted, and what was found out before is the answer.
 """
@@ -26,15 +29,16 @@ is at work soon after its end is interrupted, and what was found out before is t
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import dropwhile
 from math import isfinite
 from typing import TypeAlias
 
 from surefoot.engines.protocol import Engine, Resumable, Turns
+from surefoot.engines.selection import next_solver
 from surefoot.errors import SolverFailure, Unsupported
 from surefoot.problem.problem import Problem
-from surefoot.verdict.artifact import SuspectedRun
+from surefoot.verdict.artifact import Flowpipe, SuspectedRun
 from surefoot.verdict.verdict import Exact, Holds, Reason, Unknown, Verdict, Violated, is_interrupted
 from surefoot.work.budget import Budget
 from surefoot.work.deadline import call_in_time
@@ -43,6 +47,7 @@ FIRST_TURN = 1.0  # seconds
 FIRST_LOOK = 0.05  # of the time, at most: before it is known who can take a problem
 SUITED = 10  # times as long is the turn of an engine that suits the problem
 LOOKING = 0.25  # of a turn, and of all time, is for an engine that goes on where it stopped
+CONFIRMING = 0.25  # of the time that is left, at most: to follow the first suspected run in enclosures
 LAST_LOOK = 2.0  # seconds at least of its last turn, if there are so many
 LAST_LOOK_SHARE = 0.1  # of the time, at least
 OTHERS = 0.75  # of the time, before an engine of last resort begins
@@ -71,11 +76,11 @@ def look_first(
         return None, begun
     for engine in engines:
         if isinstance(engine, Resumable) and engine.objection(problem) is None:
-            turns = begun[engine.name] = engine.begin(problem, budget.seed)
+            turns = begun[engine.name] = _Confirming(engine.begin(problem, budget.seed), budget)
             seconds = min(FIRST_TURN, FIRST_LOOK * budget.remaining())
             share = Budget(seconds, budget.seed, budget.progress)
-            verdict = _take_turn(turns.look_first, problem, share, budget)
-            if isinstance(verdict, Violated) or is_interrupted(verdict) or _is_suspicion(verdict):
+            verdict = take_turn(turns.look_first, problem, share, budget)
+            if isinstance(verdict, Violated) or is_interrupted(verdict):
                 return PortfolioAnswer(verdict, (engine,)), begun
     return None, begun
 
@@ -89,33 +94,40 @@ def look_last(
         turns = begun.get(engine.name)
         if turns is None:
             continue
-        verdict = _take_turn(turns.check, problem, budget, budget)
-        if isinstance(verdict, Violated) or is_interrupted(verdict) or _is_suspicion(verdict):
+        verdict = take_turn(turns.check, problem, budget, budget)
+        seen = isinstance(verdict, Unknown) and verdict.artifact is not None
+        if isinstance(verdict, Violated) or is_interrupted(verdict) or seen:
             return PortfolioAnswer(verdict, (engine,)), ""
         told += [f"{engine.name}: {verdict.detail}"] if isinstance(verdict, Unknown) else []
     return None, "; ".join(told)
 
 
 def take_turns(
-    engines: Sequence[Engine], problem: Problem, budget: Budget, begun: Mapping[str, Turns] | None = None
+    engines: Sequence[Engine],
+    problem: Problem,
+    budget: Budget,
+    begun: Mapping[str, Turns] | None = None,
+    reserves: Sequence[Engine] = (),
 ) -> PortfolioAnswer:
     """The first conclusive verdict, or all that is known when time or engines have run out.
 
-    `begun`: by name, what goes on from a look before.
+    `begun`: by name, what goes on from a look before. `reserves`: the same engines with other solvers, each
+    asked after numerical trouble of the one before.
     """
+    reserves = [e for e in reserves if e not in engines]
     last = [e for e in engines if getattr(e, "last_resort", False)]
     others = [e for e in engines if e not in last]
     if not last or not others:
-        return _in_turns(engines, problem, budget, begun or {})
+        return _in_turns(engines, problem, budget, begun or {}, reserves)
     before = Budget(OTHERS * budget.remaining(), budget.seed, budget.progress)
     try:
-        first = _in_turns(others, problem, before, begun or {})
+        first = _in_turns(others, problem, before, begun or {}, reserves)
     except (Unsupported, SolverFailure) as why:
         first = PortfolioAnswer(Unknown(Reason.INCOMPLETE, str(why)), tuple(others))
     found = first.verdict
     if not (_is_cut_short(found) or isinstance(found, Unknown)) or is_interrupted(found) or budget.is_spent():
         return first
-    second = _take_turn(last[0].check, problem, budget, budget)
+    second = take_turn(last[0].check, problem, budget, budget)
     if not isinstance(second, Unknown):
         return PortfolioAnswer(second, (last[0],))
     if not isinstance(found, Unknown):
@@ -125,14 +137,18 @@ def take_turns(
 
 
 def _in_turns(
-    engines: Sequence[Engine], problem: Problem, budget: Budget, begun: Mapping[str, Turns]
+    engines: Sequence[Engine],
+    problem: Problem,
+    budget: Budget,
+    begun: Mapping[str, Turns],
+    reserves: Sequence[Engine],
 ) -> PortfolioAnswer:
     if len(engines) == 1:
-        asked = begun.get(engines[0].name, engines[0])
-        return PortfolioAnswer(_check_guarded(asked.check, problem, budget, budget), tuple(engines))
+        return _ask_alone(engines[0], problem, budget, begun, reserves)
+    engines, reserves = list(engines), list(reserves)
     heard: dict[int, Partial] = {}
     looking = {
-        n: begun.get(e.name) or e.begin(problem, budget.seed)
+        n: begun.get(e.name) or _Confirming(e.begin(problem, budget.seed), budget)
         for n, e in enumerate(engines)
         if isinstance(e, Resumable)
     }
@@ -156,24 +172,58 @@ def _in_turns(
                 seconds = budget.remaining() if alone else _turn_seconds(turn, share[number], budget)
             share_of_time = Budget(seconds, budget.seed, budget.progress)
             asked, before = looking.get(number, engines[number]), budget.elapsed_seconds()
-            verdict = _take_turn(asked.check, problem, share_of_time, budget)
+            verdict = take_turn(asked.check, problem, share_of_time, budget)
             looked += budget.elapsed_seconds() - before if number in looking else 0.0
             if _is_cut_short(verdict):
                 cut = PortfolioAnswer(verdict, (engines[number],))
                 continue
             if not isinstance(verdict, Partial) or (isinstance(verdict, Holds) and verdict.as_asked):
                 return PortfolioAnswer(verdict, (engines[number],))
-            if _is_suspicion(verdict):  # a proof of the opposite would not come
-                return PortfolioAnswer(verdict, (engines[number],))
             heard[number] = verdict
             known = _better_known(known, verdict)
             if isinstance(verdict, Unknown) and verdict.reason is Reason.INTERRUPTED:
                 return PortfolioAnswer(_with_knowledge(verdict, known), tuple(engines))
             late = isinstance(verdict, Unknown) and verdict.reason is Reason.TIMEOUT
+            if (other := _next_after_trouble(engines[number], verdict, reserves, problem)) is not None:
+                reserves.remove(other)
+                engines[number] = other
+                continue
             if not late or (alone and number in looking):
                 waiting.remove(number)  # it would say the same again
         turn *= 2
     return cut or _combine_answers(engines, heard, known, set(looking))
+
+
+def _ask_alone(
+    engine: Engine,
+    problem: Problem,
+    budget: Budget,
+    begun: Mapping[str, Turns],
+    reserves: Sequence[Engine],
+) -> PortfolioAnswer:
+    """One engine, and after numerical trouble itself with the next solver; the best of what they know."""
+    asked = begun.get(engine.name) or _begin_turns(engine, problem, budget)
+    answer = PortfolioAnswer(_check_guarded(asked.check, problem, budget, budget), (engine,))
+    while not budget.is_spent():
+        other = _next_after_trouble(engine, answer.verdict, reserves, problem)
+        if other is None:
+            break
+        engine, reserves = other, [e for e in reserves if e != other]
+        verdict, before = take_turn(other.check, problem, budget, budget), answer.verdict
+        if isinstance(verdict, Unknown) and isinstance(before, Unknown):
+            known = _better_known(_better_known(Unknown(Reason.TIMEOUT, ""), before), verdict)
+            verdict = _with_knowledge(Unknown(verdict.reason, f"{before.detail}; {verdict.detail}"), known)
+        answer = PortfolioAnswer(verdict, (other,))
+    return answer
+
+
+def _next_after_trouble(
+    engine: Engine, verdict: Verdict, reserves: Sequence[Engine], problem: Problem
+) -> Engine | None:
+    """Who is asked where numbers kept a solver from an answer."""
+    if not isinstance(verdict, Unknown) or verdict.reason is not Reason.NUMERICS:
+        return None
+    return next_solver(engine, reserves, problem)
 
 
 def _order_of_round(
@@ -198,9 +248,54 @@ def _last_look(budget: Budget) -> float:
     return min(max(LAST_LOOK, budget.elapsed_seconds(), share), budget.remaining())
 
 
-def _is_suspicion(verdict: Verdict) -> bool:
-    """No answer, but a run was seen that violates the property as far as numbers tell."""
-    return isinstance(verdict, Unknown) and isinstance(verdict.artifact, SuspectedRun)
+def _begin_turns(engine: Engine, problem: Problem, budget: Budget) -> Engine | Turns:
+    return (
+        _Confirming(engine.begin(problem, budget.seed), budget) if isinstance(engine, Resumable) else engine
+    )
+
+
+@dataclass(slots=True)
+class _Confirming:
+    """A search for violations whose suspicions are followed inside validated enclosures."""
+
+    turns: Turns
+    whole: Budget
+    tried: list[SuspectedRun] = field(default_factory=list)
+    known: SuspectedRun | None = None  # of which the words below tell what is missing
+    missing: str = ""
+
+    def look_first(self, problem: Problem, budget: Budget) -> Verdict:
+        return self._look(self.turns.look_first, problem, budget)
+
+    def check(self, problem: Problem, budget: Budget) -> Verdict:
+        return self._look(self.turns.check, problem, budget)
+
+    def _look(self, check: Check, problem: Problem, budget: Budget) -> Verdict:
+        while True:
+            verdict = check(problem, budget)
+            if not (isinstance(verdict, Unknown) and isinstance(verdict.artifact, SuspectedRun)):
+                return verdict
+            if verdict.artifact is self.known:  # nothing new was seen
+                return replace(verdict, detail=f"{verdict.detail}: {self.missing}")
+            found = self._confirm(problem, verdict.artifact, budget)
+            if isinstance(found, Violated):
+                return found
+            if self.known is None:
+                self.known, self.missing = verdict.artifact, found
+            if budget.is_spent():
+                detail = f"{verdict.detail}: {found}"
+                return Unknown(Reason.TIMEOUT, detail, artifact=verdict.artifact)
+
+    def _confirm(self, problem: Problem, suspected: SuspectedRun, budget: Budget) -> Violated | str:
+        """The more have failed, the less time is for the next one."""
+        from surefoot.engines.reach.validate_run import confirm_suspicion  # with all that it needs
+
+        if any(one.start == suspected.start and one.moves == suspected.moves for one in self.tried):
+            return self.missing
+        seconds = max(budget.remaining(), CONFIRMING * self.whole.remaining() / 2 ** len(self.tried))
+        self.tried.append(suspected)
+        share = Budget(min(seconds, self.whole.remaining()))
+        return confirm_suspicion(problem, suspected, share.is_spent)
 
 
 def _is_cut_short(verdict: Verdict) -> bool:
@@ -223,7 +318,8 @@ def _turn_seconds(turn: float, share: int, budget: Budget) -> float:
     return min(max(turn, min(turn * share, 0.5 * budget.remaining())), budget.remaining())
 
 
-def _take_turn(check: Check, problem: Problem, budget: Budget, whole: Budget) -> Verdict:
+def take_turn(check: Check, problem: Problem, budget: Budget, whole: Budget) -> Verdict:
+    """What an engine finds in its part of the whole time."""
     try:
         return _check_guarded(check, problem, budget, whole)
     except (Unsupported, SolverFailure) as why:  # only while at work; another engine may still answer
@@ -253,7 +349,7 @@ def _better_known(known: Unknown, verdict: Partial) -> Unknown:
 
 
 def _with_knowledge(unknown: Unknown, known: Unknown) -> Unknown:
-    return Unknown(unknown.reason, unknown.detail, known.holds_up_to, known.uncertified_by)
+    return replace(unknown, holds_up_to=known.holds_up_to, uncertified_by=known.uncertified_by)
 
 
 def _combine_answers(
@@ -268,5 +364,8 @@ def _combine_answers(
     reasons = [v.reason for n in said if isinstance(v := heard[n], Unknown)]
     late = Reason.TIMEOUT in reasons or not reasons  # more time might help
     detail = "; ".join(f"{name}: {v.detail}" for name, v in answers.items()) or "the budget was spent at once"
+    seen = [v.artifact for v in answers.values() if isinstance(v.artifact, SuspectedRun)]
+    drawn = [v.artifact for v in answers.values() if isinstance(v.artifact, Flowpipe)]
     unknown = Unknown(Reason.TIMEOUT if late else reasons[0], detail)
-    return PortfolioAnswer(_with_knowledge(unknown, known), tuple(engines))
+    told = next(iter([*seen, *drawn]), None)
+    return PortfolioAnswer(replace(_with_knowledge(unknown, known), artifact=told), tuple(engines))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.explore import ExploredModel
+from surefoot.explore.explored_model import ExploredModel
 from surefoot.verdict.verdict import Certificate
 
 MOST_NAMED = 3  # near ties that are told

@@ -11,7 +11,7 @@ from surefoot.engines.falsify.collect import ViolationCollector
 from surefoot.errors import SurefootError
 from surefoot.fault_analysis.bounded_fault import AHEAD, bounded_objection, fault_by_looking
 from surefoot.fault_analysis.finite_fault import fault_by_region
-from surefoot.fault_analysis.last_decision import as_played, fault_objection, find_fault
+from surefoot.fault_analysis.last_decision import as_played, fault_objection, find_fault, held_objection
 from surefoot.fault_analysis.rollouts import Trials
 from surefoot.fault_analysis.winning_region import WinningRegion, region_objection, solve_region
 from surefoot.problem.policy import ProgramPolicy
@@ -43,7 +43,7 @@ def tabulate_faults(
     Ends with the time, or with ^C, and hands over what there is.
     """
     played = as_played(problem)
-    if (why := fault_objection(played)) is not None:
+    if (why := held_objection(problem) or fault_objection(played)) is not None:
         return FaultTable(stop=why)
     gathered = _Gathered(runs, by or "last")
 

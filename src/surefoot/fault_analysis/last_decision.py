@@ -25,7 +25,7 @@ from surefoot.work.budget import Budget
 from surefoot.work.deadline import call_in_time
 
 EXPLORING = 0.7  # of the time, before it is looked ahead
-LEAST_SECONDS, SHARE = 1.0, 0.1  # for a part of another answer: so long, or this share of the time it took
+LEAST_SECONDS, SHARE = 0.5, 0.3  # for a part of another answer: so long, or this share of the time it took
 FEW_STEPS = 20  # ahead, beside another answer
 FEW_STATES, MANY_TIMES = 100_000, 20  # explored beside another answer, of so many times more that may be
 NO_TIME = "there was no time to find it: `surefoot faults` takes as long as it is given"
@@ -34,6 +34,14 @@ NO_TIME = "there was no time to find it: `surefoot faults` takes as long as it i
 def as_played(problem: Problem) -> Problem:
     """The problem as it is executed, with a plain `never` instead of one that has a goal."""
     return end_at_goal(discretise(problem, continuous=True))
+
+
+def held_objection(problem: Problem) -> str | None:
+    """Why the steps of a run are no decisions: most of them only hold one."""
+    flow = problem.environment.flow
+    if flow is None or flow.continuous or flow.control_period == flow.step:
+        return None
+    return "a decision is held for several steps, and decisions are looked at step by step"
 
 
 def fault_objection(problem: Problem) -> str | None:
@@ -90,6 +98,8 @@ def find_fault_beside(problem: Problem, trace: Trace, budget: Budget, spent: flo
     played = as_played(problem)
     if played.policy is None:
         return None
+    if (why := held_objection(problem)) is not None:
+        return FaultFinding(unknown=why)
     if seconds <= 0.0:
         return FaultFinding(unknown=NO_TIME)
     clock = Budget(0.9 * seconds, budget.seed)  # what is not known by then ends in time itself

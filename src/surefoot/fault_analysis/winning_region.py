@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import Unsupported
-from surefoot.explore import ExploredModel, explore_problem
+from surefoot.explore.exploration import explore_problem
+from surefoot.explore.explored_model import ExploredModel
 from surefoot.problem.environment import Environment
 from surefoot.problem.meaning.decision import action_among, action_names
 from surefoot.problem.problem import Problem

@@ -145,10 +145,18 @@ class Environment(_Environment):
 
 
 def plain_environment(given: EnvironmentData) -> EnvironmentData:
-    """The data that engines read, without the way in which it was written."""
+    """The data that engines read, without the way in which it was written.
+
+    Where there is a differential equation and no edge, it alone moves the state: one edge that does nothing.
+    """
     if type(given) is EnvironmentData:
         return given
-    return EnvironmentData(**{field.name: getattr(given, field.name) for field in fields(EnvironmentData)})
+    parts = {field.name: getattr(given, field.name) for field in fields(EnvironmentData)}
+    if given.flow is not None and [c.edges for c in given.components] == [()]:
+        (alone,) = given.components
+        begins = alone.initial[0]
+        parts["components"] = (replace(alone, edges=(Edge(begins, outcomes=(Outcome(target=begins),)),)),)
+    return EnvironmentData(**parts)
 
 
 def _first_component(location: str | None) -> tuple[Component, ...]:

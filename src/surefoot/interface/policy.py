@@ -44,9 +44,11 @@ class Policy:
         choose: str | Choose | None = None,
         output: str | None = None,
         normalize: str | PathLike[str] | None = None,
+        controls: Sequence[Operand] = (),
     ) -> NeuralPolicy:
         """The network in an ONNX, Stable-Baselines3 or NNet file: it reads `observe` in this order, and its
-        outputs stand for `actions` in this order. Without actions its outputs are the controls.
+        outputs stand for `actions` in this order. Without actions its outputs are the controls, or affine
+        terms over them: `controls=["output[0] - 10"]`, which is computed in float32 by nodes after it.
 
         `choose`: "argmax", "argmax-applicable", "value" or "sample"; `output`: which one of an ONNX file;
         `normalize`: a file with observation statistics.
@@ -68,7 +70,8 @@ class Policy:
             way = take_enum(Choose)(choose)
         statistics = None if normalize is None else read_normalization(Path(normalize))
         loaded = load_policy(path, output=output)  # type: ignore[arg-type]
-        wiring = PolicyWiring(observed, named, way, statistics, output)
+        set_by = take_named_tuple("controls", controls, lambda one: expression_from(one).term)
+        wiring = PolicyWiring(observed, named, way, statistics, output, set_by)
         wired = wire_network(loaded.network, wiring, loaded.notes)
         files = [Path(path)] + ([] if normalize is None else [Path(normalize)])
         inputs = {str(file): file_sha256(file) for file in files}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from surefoot.errors import InvalidProblem
 from surefoot.interface.expression import Limit, Operand, expression_from, number_from
 from surefoot.problem.property import (
@@ -15,6 +17,7 @@ from surefoot.problem.property import (
     Probability,
     Recurs,
     Threshold,
+    Timed,
     Within,
     default_filter,
 )
@@ -26,31 +29,49 @@ def _condition(given: Operand) -> Term:
     return expression_from(given).term
 
 
-def never(bad: Operand, steps: int | None = None) -> Never:
-    """No reachable state is bad; with `steps`, none within so many steps.
+def _limit_in_time(
+    asked: Never | NeverBefore | Eventually, seconds: Limit, since: Limit
+) -> Never | NeverBefore | Eventually | Timed:
+    """The property about the moments from `since` to `seconds`, if one of them is given."""
+    if seconds is None and not since:
+        return asked
+    until = None if seconds is None else Fraction(number_from(seconds))
+    return Timed(asked, until, Fraction(0 if since is None else number_from(since)))
+
+
+def never(
+    bad: Operand, steps: int | None = None, *, seconds: Limit = None, since: Limit = None
+) -> Never | Timed:
+    """No reachable state is bad; with `steps`, none within so many steps. Where there is a differential
+    equation, `seconds` and `since` are the last and the first moment that count.
 
     >>> never("x >= 12 or x = 5", steps=8).steps
     8
+    >>> never("x >= 12", seconds=0.5).until
+    Fraction(1, 2)
     """
-    return Never(_condition(bad), steps)
+    return _limit_in_time(Never(_condition(bad), steps), seconds, since)  # type: ignore[return-value]
 
 
-def never_before(bad: Operand, goal: Operand, steps: int | None = None) -> NeverBefore:
-    """No state is bad before the first one that satisfies `goal`.
+def never_before(
+    bad: Operand, goal: Operand, steps: int | None = None, *, seconds: Limit = None, since: Limit = None
+) -> NeverBefore | Timed:
+    """No state is bad before the first one that satisfies `goal`; limits as those of `never`.
 
     >>> never_before("x = 5", goal="x = 9").steps is None
     True
     """
-    return NeverBefore(_condition(bad), _condition(goal), steps)
+    plain = NeverBefore(_condition(bad), _condition(goal), steps)
+    return _limit_in_time(plain, seconds, since)  # type: ignore[return-value]
 
 
-def eventually(good: Operand) -> Eventually:
-    """Every run reaches a good state.
+def eventually(good: Operand, *, since: Limit = None) -> Eventually | Timed:
+    """Every run reaches a good state; with `since`, at that time or later.
 
     >>> eventually("x = 9") == eventually("x = 9")
     True
     """
-    return Eventually(_condition(good))
+    return _limit_in_time(Eventually(_condition(good)), None, since)  # type: ignore[return-value]
 
 
 def recurs(good: Operand) -> Recurs:
@@ -62,13 +83,34 @@ def recurs(good: Operand) -> Recurs:
     return Recurs(_condition(good))
 
 
-def within(good: Operand, steps: int, after: int = 0) -> Within:
-    """Every run is in a good state in one of its states number `after` to `steps`.
+def within(
+    good: Operand,
+    steps: int | None = None,
+    after: int = 0,
+    *,
+    seconds: Limit = None,
+    since: Limit = None,
+) -> Within | Timed:
+    """Every run is in a good state in one of its states number `after` to `steps`, or, where there is a
+    differential equation, at a moment from time `since` to time `seconds`.
 
     >>> within("x = 9", 12).after
     0
+    >>> within("x = 9", seconds=2.5, since=2.5).since
+    Fraction(5, 2)
     """
-    return Within(_condition(good), steps, after)
+    if (steps is None) == (seconds is None):
+        what = "neither `steps` nor `seconds` is given" if steps is None else "limits in steps and in seconds"
+        raise InvalidProblem(what, fix="give one of them", where="within")
+    if steps is not None:
+        if since is not None:
+            raise InvalidProblem("`since` is in seconds", fix="give `after` beside `steps`", where="within")
+        return Within(_condition(good), steps, after)
+    if after:
+        raise InvalidProblem(
+            "`after` is a number of steps", fix="give `since` beside `seconds`", where="within"
+        )
+    return _limit_in_time(Eventually(_condition(good)), seconds, since)  # type: ignore[return-value]
 
 
 def probability_of(

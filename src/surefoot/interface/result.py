@@ -18,12 +18,14 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import Move, State
 from surefoot.reductions.discretise import discretise
 from surefoot.report.drawing.png_file import render_png
+from surefoot.report.drawing.shapes import Drawing
 from surefoot.report.drawing.svg_file import render_svg
 from surefoot.report.result_page import render_result_page
+from surefoot.report.result_picture import draw_result
 from surefoot.report.result_text import render, verdict_headline
-from surefoot.report.violation.figure import draw_violation
 from surefoot.term.arguments import describe_value
 from surefoot.term.value_types import Array, Real, ValueType
+from surefoot.verdict.artifact import Flowpipe
 from surefoot.verdict.threshold import ThresholdAnswer, answer_threshold
 from surefoot.verdict.verdict import (
     Certificate,
@@ -59,7 +61,10 @@ class SavedRun:
 
     @property
     def states(self) -> tuple[State, ...]:
-        """Exact values of all variables by name, one mapping for each state."""
+        """Exact values of all variables by name, one mapping for each state.
+
+        In continuous time the first state is exact, and the others are close to those of the run.
+        """
         return self.run.states
 
     @property
@@ -69,6 +74,11 @@ class SavedRun:
     @property
     def loop(self) -> int | None:
         return self.run.loop
+
+    @property
+    def times(self) -> tuple[Fraction, ...]:
+        """In continuous time those of the states: the control times, then the violation; empty in steps."""
+        return self.run.times
 
     @property
     def actions(self) -> tuple[str | None, ...]:
@@ -87,18 +97,70 @@ class SavedRun:
 
         Real numbers become floats; with `exact` they stay what they are in `states`.
         """
-        try:
-            import pandas  # type: ignore[import-untyped]
-        except ImportError:
-            raise MissingBackend("a data frame needs pandas", fix="pip install pandas") from None
+        pandas = _load_pandas()
         columns = trace_columns(self.problem, self.run, exact=exact)
         return pandas.DataFrame(columns, index=pandas.RangeIndex(len(self.run.states), name="state"))
 
 
+@dataclass(frozen=True, slots=True)
+class PassedSets:
+    """Boxes that hold all runs from one moment to another, for pictures; `data` has all of them."""
+
+    problem: Problem = field(repr=False)
+    result: Result = field(repr=False)
+    data: Flowpipe = field(repr=False)
+
+    @property
+    def share(self) -> Fraction:
+        """How much of the starts is shown to satisfy the property."""
+        return self.data.share
+
+    @property
+    def until(self) -> Fraction | None:
+        """Up to when all starts are shown to keep it, where not all of them are followed to the end."""
+        return self.data.until
+
+    def __len__(self) -> int:
+        return len(self.data.pieces)
+
+    def columns(self) -> dict[str, tuple[float | int, ...]]:
+        """All boxes as columns: `begin`, `end`, `cell`, and of each variable x `x low` and `x high`.
+
+        With matplotlib: `plt.fill_between(c["begin"], c["x low"], c["x high"], step="post")`.
+        """
+        return self.data.columns()
+
+    def to_pandas(self) -> Any:
+        """A data frame with a row for each box and the columns of `columns`."""
+        return _load_pandas().DataFrame(self.columns())
+
+    def save(self, path: str | PathLike[str], *, axes: Sequence[str] | None = None) -> None:
+        """Draw them as .svg or .png; `axes`: two names, such as ("time", "x") or ("x", "y")."""
+        target = output_path(path)
+        if target.suffix not in (".svg", ".png"):
+            fix = "choose a name that ends in .svg or .png"
+            raise InvalidProblem(f"`{target}` is no kind of file that pictures are written to", fix=fix)
+        _write_drawing(target, draw_result(self.problem, self.result, axes))
+
+
+def _write_drawing(target: Path, drawing: Drawing) -> None:
+    write_file(target, render_svg(drawing) if target.suffix == ".svg" else render_png(drawing))
+
+
+def _load_pandas() -> Any:
+    try:
+        import pandas  # type: ignore[import-untyped]
+    except ImportError:
+        raise MissingBackend("a data frame needs pandas", fix="pip install pandas") from None
+    return pandas
+
+
 def trace_columns(problem: Problem, trace: Trace, *, exact: bool = False) -> dict[str, list[Any]]:
     """What stands in a table of the run, by column. None: nothing, as the action of the last state."""
-    environment = discretise(problem).environment
+    environment = discretise(problem, continuous=True).environment
     columns: dict[str, list[Any]] = {}
+    if trace.times:
+        columns["time"] = list(trace.times) if exact else [float(t) for t in trace.times]
     for variable in environment.variables:
         values = [state[variable.name] for state in trace.states]
         columns |= _value_columns(variable.name, variable.kind, values, exact)
@@ -200,6 +262,12 @@ class CheckResult:
         return SavedRun(self.problem, found.trace) if isinstance(found, Violated) else None
 
     @property
+    def flowpipe(self) -> PassedSets | None:
+        """The sets that all runs stay in, if engine `reach` has followed them."""
+        found = getattr(self.data.verdict, "artifact", None)
+        return PassedSets(self.problem, self.data, found) if isinstance(found, Flowpipe) else None
+
+    @property
     def witnesses(self) -> tuple[SavedRun, ...]:
         """All runs that show the violation: as many as were asked for and found, the shortest first."""
         runs = self.data.witnesses
@@ -264,12 +332,11 @@ class CheckResult:
     def save(self, path: str | PathLike[str]) -> None:
         """Write the complete result: as JSON, or as a page where the name ends in .html.
 
-        A name that ends in .svg or .png gets the pictures of a violation.
+        A name that ends in .svg or .png gets the pictures of a violation, or of the sets that runs stay in.
         """
         target = output_path(path)
         if target.suffix in (".svg", ".png"):
-            drawing = draw_violation(self.problem, self.data)
-            write_file(target, render_svg(drawing) if target.suffix == ".svg" else render_png(drawing))
+            _write_drawing(target, draw_result(self.problem, self.data))
             return
         if target.suffix in (".html", ".htm"):
             write_file(target, render_result_page([(self.problem, self.data)]))

@@ -14,7 +14,7 @@ from surefoot.formats.onnx.runtime_comparison import compare_with_onnxruntime
 from surefoot.formats.policy_file import load_policy
 from surefoot.formats.vnnlib import no_float32_point, read_vnnlib_file
 from surefoot.problem.network import Activation, Combine, Elementwise, Node
-from surefoot.problem.policy import EdgesOf, NeuralPolicy, Policy
+from surefoot.problem.policy import Branch, EdgesOf, NeuralPolicy, Policy, ProgramPolicy
 from surefoot.problem.property_printer import show_property
 from surefoot.term.printer import show_term
 from surefoot.verdict.sentences import count_noun
@@ -124,8 +124,24 @@ def _describe_wiring(policy: Policy | None) -> dict[str, Any] | str:
             return wired | ({"actions": ", ".join(actions)} if actions else {})
         case None:
             return "none"
+        case ProgramPolicy(branches):
+            return {
+                f"rule {number}": f"when {show_term(rule.when)}: {_describe_rule(rule)}"
+                for number, rule in enumerate(branches, 1)
+            }
         case _:
             return type(policy).__name__
+
+
+def _describe_rule(rule: Branch) -> str:
+    match rule.then:
+        case str(action):
+            return action
+        case tuple() as values:
+            return ", ".join(show_term(value) for value in values) or "nothing to decide"
+        case policy:
+            described = _describe_wiring(policy)
+            return described if isinstance(described, str) else "; ".join(described.values())
 
 
 def render_facts(facts: dict[str, Any]) -> str:

@@ -12,6 +12,7 @@ from surefoot.visible import escape_html, make_data_visible, make_lines_visible
 HEATMAP_ASSETS = ("heatmap/heatmap.css", "heatmap/heatmap.js")
 GRAPH_ASSETS = ("abstraction/graph.css", "abstraction/picture.js", "abstraction/graph.js")
 REGION_ASSETS = ("region/region.css", "region/region.js")
+FLOWPIPE_ASSETS = ("flowpipe/flowpipe.css", "flowpipe/flowpipe.js")
 WITNESS_ASSETS = ("violation/witnesses.css", "violation/witnesses.js")
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"

@@ -14,12 +14,15 @@ from surefoot.problem.semantics import State, policy_decision
 from surefoot.reductions.discretise import discretise
 from surefoot.report.abstraction.html import graph_section
 from surefoot.report.fault_page import fault_section
+from surefoot.report.flowpipe.html import flowpipe_section
+from surefoot.report.flowpipe.pipe_scene import pipe_scene
 from surefoot.report.heatmap.cells import varying_names
 from surefoot.report.heatmap.heat_figure import interval_text, state_text
 from surefoot.report.heatmap.html import heatmap_section
 from surefoot.report.heatmap.start_summary import result_figure
 from surefoot.report.heatmap.start_values import value_from_verdict
 from surefoot.report.html_page import (
+    FLOWPIPE_ASSETS,
     GRAPH_ASSETS,
     HEATMAP_ASSETS,
     REGION_ASSETS,
@@ -28,7 +31,7 @@ from surefoot.report.html_page import (
 )
 from surefoot.report.region.html import region_section
 from surefoot.report.region.scene import certified_scene
-from surefoot.report.result_text import FINITE_RUNS, evidence_lines, verdict_headline
+from surefoot.report.result_text import FLOW_STATES, evidence_lines, note_on_ends, verdict_headline
 from surefoot.report.run_chart import ChartFacts, Series, line_chart
 from surefoot.report.run_table import RunTable, run_table
 from surefoot.report.search_page import html_table, search_html
@@ -36,6 +39,7 @@ from surefoot.report.violation.drawn_run import draw_traces, time_factor, time_u
 from surefoot.report.violation.html import (
     MOST_DRAWN,
     condition_section,
+    flow_run_section,
     suspicion_section,
     watched_names,
     witness_section,
@@ -65,6 +69,7 @@ ASSETS = {  # by how the parts begin that need them
     '<figure class="heat">': HEATMAP_ASSETS,
     '<section class="abstraction"': GRAPH_ASSETS,
     '<section class="region"': REGION_ASSETS,
+    '<section class="flowpipe"': FLOWPIPE_ASSETS,
     '<section class="witnesses"': WITNESS_ASSETS,
 }
 _LABEL = re.compile(r"([a-z]+) {2,}(.*)", re.DOTALL)
@@ -91,6 +96,9 @@ def _result_section(problem: Problem, result: Result) -> str:
         *map(_evidence_html, lines),
     ]
     match result.verdict:
+        case Violated(trace) if trace.times:
+            parts.append(fault_section(problem, result.fault))
+            parts.append(_flow_run_html(problem, trace, result.verdict.artifact))
         case Violated(trace):
             parts.append(fault_section(problem, result.fault))
             parts.append(_trace_html(problem, trace, result.witnesses))
@@ -106,6 +114,8 @@ def _result_section(problem: Problem, result: Result) -> str:
     if isinstance(graph, AbstractGraph):
         run = result.verdict.trace if isinstance(result.verdict, Violated) else None
         parts.append(graph_section(problem, graph, run))
+    if (scene := pipe_scene(problem, result.verdict, result.seed)) is not None:
+        parts.append(flowpipe_section(scene))
     return "\n".join([*parts, _facts_html(problem, result), "</section>"])
 
 
@@ -173,6 +183,17 @@ def _trace_html(problem: Problem, trace: Trace, witnesses: Sequence[Trace]) -> s
     return "\n".join([*charts, cut, _run_table_html(table, len(trace.states)), *others])
 
 
+def _flow_run_html(problem: Problem, trace: Trace, seen: object) -> str:
+    """A run in continuous time: its pictures, and its states at control times."""
+    if isinstance(seen, SuspectedRun):
+        pictures = flow_run_section(problem, seen, trace)
+    else:
+        pictures, _ = condition_section(problem, draw_traces(problem, [trace], watched_names(problem)))
+    told = f"States at control times; {FLOW_STATES}."
+    table = _run_table_html(run_table(problem, _shown_states(trace)), len(trace.states))
+    return "\n".join([pictures, f"<p>{told}</p>", table])
+
+
 def _further_run_html(problem: Problem, trace: Trace, number: int) -> str:
     table = _run_table_html(run_table(problem, _shown_states(trace)), len(trace.states))
     return f"<details><summary>States of run {number}</summary>{table}</details>"
@@ -187,6 +208,7 @@ def _shown_states(trace: Trace) -> Trace:
         (*trace.states[:FIRST_ROWS], *trace.states[-last:]),
         (*trace.moves[:FIRST_ROWS], *trace.moves[-last + 1 :]),
         trace.loop,
+        times=(*trace.times[:FIRST_ROWS], *trace.times[-last:]) if trace.times else (),
     )
 
 
@@ -269,8 +291,8 @@ def _facts_html(problem: Problem, result: Result) -> str:
         ("engine", result.engine),
         ("meaning", f"{result.arithmetic}; seed {result.seed}; {result.seconds:.2f} s"),
     ]
-    if type(problem.property) in FINITE_RUNS:
-        facts.append(("note", FINITE_RUNS[type(problem.property)]))
+    if ends := note_on_ends(problem.property):
+        facts.append(("note", ends))
     if reminder := best_start_reminder(problem.property, problem.environment):
         facts.append(("note", reminder))
     facts += [("note", note) for note in result.notes]

@@ -8,11 +8,11 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
 from surefoot.problem.problem import Problem
-from surefoot.problem.property import Eventually, Recurs, Within
+from surefoot.problem.property import Eventually, Property, Recurs, Timed, Within
 from surefoot.problem.property_printer import show_property
 from surefoot.problem.semantics import State
 from surefoot.report.fault_text import fault_lines
-from surefoot.report.run_table import format_number, run_table
+from surefoot.report.run_table import format_number, run_table, show_moment
 from surefoot.report.search_report import search_lines, starts_headline
 from surefoot.report.violation.witness_table import witness_rows
 from surefoot.term.arguments import take_instance
@@ -41,13 +41,20 @@ from surefoot.visible import join_visible
 MOST_STARTS = 12  # with their values, in a text
 COLUMNS = 10  # a wider state is shown down the page instead of across
 
-FINITE_RUNS = {
+FINITE_RUNS: dict[type, str] = {
     Within: "a run that ends (deadlock, stall) violates the property unless it has seen a good state in time",
     Eventually: "a run that ends (deadlock, stall) violates the property unless it has seen a good state",
     Recurs: "a run that ends (deadlock, stall) violates the property unless its last state is good",
 }
 
 
+def note_on_ends(asked: Property) -> str:
+    """What a run that ends means for the property; empty: nothing special."""
+    kind = Within if isinstance(asked, Timed) and isinstance(asked.asked, Eventually) else type(asked)
+    return FINITE_RUNS.get(kind, "")
+
+
+FLOW_STATES = "its start is exact, later states are close to those of the run"
 ROUNDED_RUN = "rounded   some numbers of the trace are; --json has them as they are"
 
 
@@ -75,8 +82,8 @@ def render(problem: Problem, result: Result) -> str:
         lines += [f"  {line}" for line in search_lines(result.verdict.artifact)]
     lines.append(f"  engine    {result.engine}")
     lines.append(f"  meaning   {result.arithmetic}; seed {result.seed}; {result.seconds:.2f} s")
-    if type(problem.property) in FINITE_RUNS:
-        lines.append(f"  note      {FINITE_RUNS[type(problem.property)]}")
+    if ends := note_on_ends(problem.property):
+        lines.append(f"  note      {ends}")
     if reminder := best_start_reminder(problem.property, problem.environment):
         lines.append(f"  note      {reminder}")
     lines += [f"  note      {note}" for note in result.notes]
@@ -117,6 +124,8 @@ def in_few_words(verdict: Verdict) -> str:
             return f"violated by a run that returns after {count_noun(len(moves), 'step')} to state {loop}"
         case Violated(Trace(_, moves, _, regions)) if regions:
             return f"violated by a run that stays in a set of states after {count_noun(len(moves), 'step')}"
+        case Violated(Trace(times=(*_, last))):
+            return f"violated at time {show_moment(last)}"
         case Violated(trace):
             return f"violated after {count_noun(len(trace.moves), 'step')}"
         case Holds(up_to, how=how):
@@ -201,6 +210,13 @@ def decimal_text(value: Fraction, rounding: str, digits: int = MOST_DIGITS) -> s
 def evidence_lines(problem: Problem, result: Result, *, runs: bool = True) -> list[str]:
     """What stands behind the verdict; `runs`: a trace too, state by state."""
     match result.verdict:
+        case Violated(trace) if trace.times:
+            checked = "accepted by the independent checker" if result.certified else "NOT checked"
+            return [
+                f"evidence  certificate of a run in continuous time, {checked}",
+                f"run       at control times; {FLOW_STATES}",
+                *(_trace_lines(problem, trace) if runs else ()),
+            ]
         case Violated(trace):
             replayed = "replayed step by step with zero tolerance" if result.certified else "NOT replayed"
             return [
@@ -304,9 +320,20 @@ def _certificate_size(certificate: Certificate) -> str:
     if isinstance(several, list):
         cases = [case for obligation in several for case in obligation["cases"]]
         return f"{count_noun(len(several), 'obligation')} and {_count_proof_steps(cases)}"
+    if isinstance(followed := certificate.content.get("reach"), dict):
+        return count_noun(sum(_count_cells(r["tree"]) for r in followed.get("regions", ())), "cell")
     if isinstance(sets := certificate.content.get("sets"), list):
         return count_noun(len(sets), "closed set")
     return _count_proof_steps(cases if isinstance(cases, list) else [])
+
+
+def _count_cells(tree: object) -> int:
+    """Leaves of a tree of halves."""
+    match tree:
+        case ["split", _, one, other]:
+            return _count_cells(one) + _count_cells(other)
+        case _:
+            return 1
 
 
 def _count_proof_steps(cases: Sequence[Mapping[str, Sequence[object]]]) -> str:

@@ -7,11 +7,13 @@ from fractions import Fraction
 from math import isfinite
 from typing import Any
 
+from surefoot.problem.meaning.decision import Decision
 from surefoot.problem.meaning.transition import enabled_transitions
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import State, policy_decision
 from surefoot.problem.window import Window, windows_of
 from surefoot.reductions.discretise import discretise
+from surefoot.term.decimal_literals import show_number
 from surefoot.verdict.verdict import Trace
 
 WIDTH = 14
@@ -30,9 +32,15 @@ class RunTable:
 
 def run_table(problem: Problem, trace: Trace) -> RunTable:
     """Variables, locations, network outputs and what the policy decides, state by state."""
-    executed = discretise(problem)
+    executed = discretise(problem, continuous=True)
     windows = windows_of(executed.environment)
-    rows = [_state_row(executed, state, windows) for state in trace.states]
+    decisions = [policy_decision(executed, state) for state in trace.states]
+    rows = [
+        _state_row(executed, state, made, windows)
+        for state, made in zip(trace.states, decisions, strict=True)
+    ]
+    if trace.times:
+        rows = [{"time": show_moment(t), **row} for t, row in zip(trace.times, rows, strict=True)]
     for row, move in zip(rows, trace.moves, strict=False):
         taken = move.transition.label or "silent"
         if row.get("action", taken) != taken and not row["action"].startswith(f"{taken} "):
@@ -40,14 +48,14 @@ def run_table(problem: Problem, trace: Trace) -> RunTable:
     names = tuple(dict.fromkeys(name for row in rows for name in row))
     before = {w.name: tuple(format_number(trace.states[0][n]) for n in w.names) for w in windows}
     rounded = any(not _is_exact(value) for state in trace.states for value in state.values())
-    outputs = [
-        o for state in trace.states for o in getattr(policy_decision(executed, state), "outputs", None) or ()
-    ]
+    outputs = [o for made in decisions if made is not None for o in made.outputs or ()]
     rounded |= any(Fraction(_format_output(o)) != Fraction(float(o)) for o in outputs if isfinite(o))
     return RunTable(names, tuple(rows), windows, before, rounded)
 
 
-def _state_row(problem: Problem, state: State, windows: tuple[Window, ...]) -> dict[str, str]:
+def _state_row(
+    problem: Problem, state: State, made: Decision | None, windows: tuple[Window, ...]
+) -> dict[str, str]:
     environment = problem.environment
     inside = {name for w in windows for name in w.names}
     row = {w.name: format_number(state[w.names[-1]]) for w in windows}
@@ -55,7 +63,6 @@ def _state_row(problem: Problem, state: State, windows: tuple[Window, ...]) -> d
     for component in environment.components:
         if len(component.locations) > 1:
             row[component.name] = component.locations[state[f"@{component.name}"]]
-    made = policy_decision(problem, state)
     if made is None:
         return row
     row |= {f"output[{i}]": _format_output(o) for i, o in enumerate(made.outputs or ())}
@@ -82,6 +89,12 @@ def _is_exact(value: Any) -> bool:
     if isinstance(value, bool | int):
         return True
     return not isfinite(value) or Fraction(format_number(value)) == Fraction(value)
+
+
+def show_moment(time: Fraction) -> str:
+    """A moment as a decimal; one that is too long for that is rounded."""
+    exact = show_number(time)
+    return exact if len(exact) <= WIDTH else f"{float(time):.10g}"
 
 
 def format_number(value: Any) -> str:

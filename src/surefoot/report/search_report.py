@@ -9,6 +9,7 @@ from surefoot.term.term import Const
 from surefoot.verdict.artifact import (
     AbstractGraph,
     Answer,
+    Flowpipe,
     Invariant,
     SafeStarts,
     StartGroup,
@@ -28,10 +29,21 @@ def search_lines(artifact: object) -> list[str]:
             return _describe_invariant(artifact)
         case AbstractGraph():
             return _describe_graph(artifact)
+        case Flowpipe():
+            return describe_flowpipe(artifact)
         case SafeStarts():
             return [f"{word:<9} {line}" for word, line in describe_start_groups(artifact)]
         case _:
             return []
+
+
+def describe_flowpipe(found: Flowpipe) -> list[str]:
+    """How much was followed, and how far."""
+    done, still = found.cells
+    cells = f"{count_noun(done, 'cell')} of starts followed to the end"
+    cells += f", {still:,} open" if still else ""
+    boxes = f"{len(found.pieces):,} {'box' if len(found.pieces) == 1 else 'boxes'} kept for pictures"
+    return [f"followed  {cells}; {boxes} (--report, --svg, --png)"]
 
 
 def _describe_tipping_point(found: TippingPoint) -> list[str]:
@@ -60,6 +72,8 @@ def trial_evidence(trial: Trial) -> str:
             return "certificate accepted by the independent checker" if trial.certified else "NOT checked"
         case Holds(_, solver):
             return f"rests on the word of `{solver}`: no certificate"
+        case Violated(trace) if trace.times:
+            return "certificate of a run in continuous time accepted" if trial.certified else "NOT checked"
         case _:
             return "trace replayed step by step with zero tolerance" if trial.certified else "NOT replayed"
 
@@ -122,6 +136,9 @@ def describe_start_groups(found: SafeStarts) -> list[tuple[str, str]]:
 
 def _group_evidence(group: StartGroup) -> str:
     match group.verdict:
+        case Violated(trace) if trace.times:
+            checked = "accepted" if group.certified else "NOT checked"
+            return f"a run in continuous time, its certificate {checked}"
         case Violated(trace):
             steps = count_noun(len(trace.moves), "step")
             return f"a run of {steps} {'replayed' if group.certified else 'NOT replayed'}"

@@ -221,7 +221,7 @@ def verify_assuming(problem: Problem, invariant: Term, asking: SearchSettings) -
     result = asking.sketch(assume_invariant(problem, invariant), asking.rest(SEARCHING))
     note = f"with the invariant {text}, which was proved first ({_proof_text(first)})"
     match result.verdict:
-        case Violated(trace) if trace.recurrence:  # its certificate is about the other problem
+        case Violated(trace) if trace.recurrence or trace.times:  # its certificate is about the other problem
             original = asking.decide(problem, asking.rest())
             return replace(original, seconds=asking.budget.elapsed_seconds())
         case Violated(trace):

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from surefoot.engines.protocol import Engine
+from surefoot.engines.selection import NoEngine
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.fault_analysis.bounded_fault import AHEAD
 from surefoot.fault_analysis.fault_table import tabulate_faults
-from surefoot.fault_analysis.last_decision import as_played, fault_objection
+from surefoot.fault_analysis.last_decision import as_played, fault_objection, held_objection
 from surefoot.problem.policy import ProgramPolicy
 from surefoot.problem.problem import Problem
-from surefoot.run import NoEngine, verify
+from surefoot.run import verify
 from surefoot.shields.certified_shield import make_certified_shield, shapes_for
 from surefoot.shields.program import synthesis_program
 from surefoot.shields.recheck import read_old_rules
@@ -33,6 +34,16 @@ class FaultSearch:
     result: Result | None = None
 
 
+def _fix_for(problem: Problem) -> str:
+    """What to do where nothing can be said about decisions."""
+    flow = problem.environment.flow
+    if problem.policy is None or flow is None:
+        return "ask about a policy and a property of its runs: never, within, eventually"
+    if flow.continuous:
+        return 'ask about steps, in doubles: `--time steps`, and `arithmetic = "float64"` in the problem file'
+    return "leave `period` out of `[flow]`, so that every step is a decision"
+
+
 def search_faults(
     problem: Problem,
     budget: Budget,
@@ -49,8 +60,8 @@ def search_faults(
     `ahead`: how many steps beyond the violation it is looked where the game is not solved. `shield`: a file
     whose proved sets tell instead.
     """
-    if (why := fault_objection(as_played(problem))) is not None:
-        raise Unsupported(why, fix="ask about a policy and a property of its runs: never, within, eventually")
+    if (why := held_objection(problem) or fault_objection(as_played(problem))) is not None:
+        raise Unsupported(why, fix=_fix_for(problem))
     program = None if shield is None else prove_shield_again(shield, problem, budget.part(SHIELD_SHARE))
     asked: list[Result] = []
 

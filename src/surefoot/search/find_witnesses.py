@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from surefoot.certify.replay import replay
 from surefoot.engines.falsify import Falsify
 from surefoot.engines.falsify.suspicion import confirm_run
-from surefoot.engines.falsify.watch import Watch, compile_watched
+from surefoot.engines.falsify.watch import Watch, compile_watched, step_under_watch
 from surefoot.errors import SurefootError
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Within
@@ -24,7 +24,7 @@ from surefoot.problem.semantics import Move, State
 from surefoot.reductions.absorbing_goal import end_at_goal
 from surefoot.reductions.discretise import discretise
 from surefoot.simulate.batch.model import BatchModel, make_batch_model
-from surefoot.simulate.batch.numbers import RunNumbers, numbers_of_rows
+from surefoot.simulate.batch.numbers import RunNumbers
 from surefoot.simulate.batch.runs import BatchRuns, begin_runs, moves_of_run
 from surefoot.simulate.batch.state_columns import Names, columns_from_rows
 from surefoot.simulate.starts import StartSamples, prepare_starts
@@ -66,8 +66,9 @@ def with_witnesses(problem: Problem, result: Result, count: int, budget: Budget)
     verdict = result.verdict
     if not isinstance(verdict, Violated) or not result.certified:
         return result
-    if verdict.trace.recurrence:
-        note = "there is one witness: others of runs that stay in a set of states are not looked for"
+    if verdict.trace.recurrence or verdict.trace.times:
+        what = "in continuous time" if verdict.trace.times else "that stay in a set of states"
+        note = f"there is one witness: others of runs {what} are not looked for"
         return replace(
             result, witnesses=(verdict.trace,), notes=(*result.notes, note) if count > 1 else result.notes
         )
@@ -170,18 +171,16 @@ class _WitnessSearch:
         watch = Watch(problem, compile_watched(problem, model), lanes)
         numbers = RunNumbers(lanes, rng, plain=number % 2 == 0)
         seen: dict[int, tuple[int, Features]] = {}
-        for step in range(steps + 1):
-            state, alive, rows = runs.state, runs.alive.copy(), runs.rows
-            numbers.step = step
-            made = runs.advance(numbers_of_rows(numbers, rows), by_probability=number % 2 == 0)
-            for row in watch.look(state, alive, rows, made):
+        for step in step_under_watch(runs, watch, numbers, steps, by_probability=number % 2 == 0):
+            for row in step.suspicious:
                 if int(row) not in seen:
-                    place = int(np.searchsorted(rows, row))
-                    seen[int(row)] = step, _flat({n: c[place : place + 1] for n, c in state.items()})[0]
-            if not runs.alive.any() or self.budget.is_spent():
+                    place = int(np.searchsorted(step.rows, row))
+                    ending = {n: c[place : place + 1] for n, c in step.state.items()}
+                    seen[int(row)] = step.number, _flat(ending)[0]
+            if self.budget.is_spent():
                 break
         ends = _flat(runs.state)
-        for row in watch.find_returning():
+        for row in np.intersect1d(watch.find_returning(), runs.rows):  # others are over
             seen.setdefault(int(row), (len(runs.steps), ends[int(np.searchsorted(runs.rows, row))]))
         if not seen:
             return []

@@ -19,6 +19,7 @@ from surefoot.problem.property import (
     Path,
     Probability,
     Recurs,
+    Timed,
     Within,
 )
 from surefoot.run import verify
@@ -166,7 +167,13 @@ def reachability_goals(problems: Mapping[str, Problem], about: Problem) -> dict[
     found: dict[str, Term] = {}
     for name, problem in problems.items():
         match problem.property:
-            case Eventually(goal) | Recurs(goal) | Within(goal) | NeverBefore(_, goal):
+            case (
+                Eventually(goal)
+                | Recurs(goal)
+                | Within(goal)
+                | NeverBefore(_, goal)
+                | Timed(Eventually(goal) | NeverBefore(_, goal))
+            ):
                 found[name] = goal
             case Probability(Path("F" | "U", goal)) | Expected(_, goal):
                 found[name] = goal

@@ -16,12 +16,12 @@ from typing import Any
 
 from surefoot.certify.evidence import certify_verdict
 from surefoot.certify.replay import replay
+from surefoot.engines.predicates.dynamics import OutOfTime
 from surefoot.engines.predicates.enumerative.sorted_starts import (
     StartPart,
     sort_starts,
     start_sorting_objection,
 )
-from surefoot.engines.predicates.enumerative.table import OutOfTime
 from surefoot.errors import Unsupported
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Probability

@@ -29,6 +29,7 @@ from surefoot.reductions.proof_obligations import (
     safety_problem,
     starting_in,
 )
+from surefoot.search.flow_run_evidence import flow_run_objection
 from surefoot.term.parser import parse_term
 from surefoot.term.printer import show_term
 from surefoot.term.term import disjunction_of
@@ -60,6 +61,8 @@ def violation_objection(
     problem: Problem, verdict: Violated, inputs: Mapping[str, str], accept: Accept
 ) -> str | None:
     """Why a violation is not shown by its trace, or its trace and certificate; None if it is."""
+    if verdict.trace.times:
+        return flow_run_objection(problem, verdict, inputs, accept)
     if not verdict.trace.recurrence:
         return replay(problem, verdict.trace)
     if verdict.certificate is None:
@@ -141,7 +144,7 @@ class SearchEvidence:
             trace = verdict_from_json(refuted["verdict"], "verdict.artifact.refuted.verdict")
             if not isinstance(trace, Violated):
                 return "rejected", "the refuted end has no trace"
-            about = discretise(tighten.at(problem, at))
+            about = discretise(tighten.at(problem, at), continuous=True)
             if (why := violation_objection(about, trace, self.loaded.inputs, self.accept)) is not None:
                 return "rejected", f"the trace at the refuted end does not replay: {why}"
         if self.found.certificate is None:
@@ -172,7 +175,8 @@ class SearchEvidence:
             match verdict, group["answer"]:
                 case Violated(), "refuted":
                     refuted += 1
-                    why = violation_objection(discretise(part), verdict, self.loaded.inputs, self.accept)
+                    about = discretise(part, continuous=True)
+                    why = violation_objection(about, verdict, self.loaded.inputs, self.accept)
                     if why is not None:
                         return "rejected", f"a run from {group['condition']} does not replay: {why}"
                 case Proved(certificate), "proved":

@@ -13,16 +13,17 @@ from typing import Any
 
 from surefoot.certify.barrier.claim import matches_barrier_claim
 from surefoot.certify.barrier.convergence import matches_convergence_claim
+from surefoot.certify.reach.claim import matches_reach_claim
 from surefoot.certify.replay import replay
 from surefoot.certify.values.claim import matches_graph_claim, matches_process_claim
 from surefoot.errors import InvalidProblem
-from surefoot.formats.model_file import LoadedModel, file_sha256, read_model
+from surefoot.formats.model_file import LoadedModel, file_sha256, read_model, set_time_semantics
 from surefoot.formats.policy_file import load_policy
 from surefoot.formats.result_json import StoredResult, annotate_trace
 from surefoot.formats.vnnlib import no_float32_point, problem_from_vnnlib, read_vnnlib_file
 from surefoot.problem.problem import Problem
 from surefoot.problem.property_printer import show_property
-from surefoot.reductions.discretise import discretise, set_time_semantics
+from surefoot.reductions.discretise import discretise
 from surefoot.run import arithmetic_of, in_reals_only
 from surefoot.search.search_evidence import (
     SearchEvidence,
@@ -93,6 +94,7 @@ def judge_stored_result(stored: StoredResult, reload: Reload) -> tuple[str, str]
             "graph",
             "barrier",
             "convergence",
+            "reach",
         )
         why = (
             _problem_mismatch(content, stored, reload)
@@ -114,6 +116,8 @@ def judge_stored_result(stored: StoredResult, reload: Reload) -> tuple[str, str]
     why = _unlisted_input(stored, loaded) or _trace_objection(stored, loaded, stored.result.verdict)
     if why is not None:
         return "rejected", why
+    if stored.result.verdict.trace.times:
+        return "accepted", "the checker accepts that the run in continuous time violates the property"
     endless = ", and the checker accepts that the run can stay in its recurrence set"
     several = len(stored.result.witnesses)
     said = (
@@ -209,6 +213,8 @@ def _problem_mismatch(content: Mapping[str, Any], stored: StoredResult, reload: 
             same = matches_graph_claim(content, problem, loaded.inputs)
         case {"kind": "barrier"}:
             same = matches_barrier_claim(content, discretise(problem, continuous=True))
+        case {"kind": "reach"}:
+            same = matches_reach_claim(content, discretise(problem, continuous=True), loaded.inputs)
         case {"kind": "convergence"}:
             same = matches_convergence_claim(content, discretise(problem))
         case _:
@@ -277,7 +283,7 @@ def _trace_objection(stored: StoredResult, loaded: LoadedModel, verdict: Violate
     (problem,) = loaded.problems.values()
     if problem.name != stored.problem:
         return f"the files describe problem `{problem.name}`"
-    executed = discretise(problem)
+    executed = discretise(problem, continuous=True)
     shown = violation_objection(
         executed, verdict, loaded.inputs, partial(judge_certificate_content, folder=Path())
     )
@@ -296,7 +302,7 @@ def _witness_mismatch(
     runs = stored.result.witnesses
     if runs and (runs[0] != verdict.trace or len(set(map(trace_key, runs))) < len(runs)):
         return "its witnesses do not begin with its trace, or one of them stands there twice"
-    if verdict.trace.recurrence:
+    if verdict.trace.recurrence or verdict.trace.times:
         return None if len(runs) < 2 else "its further witnesses cannot be replayed"
     for number, trace in enumerate(runs):
         if (why := replay(executed, trace)) is not None:

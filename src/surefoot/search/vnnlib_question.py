@@ -8,13 +8,14 @@ from pathlib import Path
 
 from surefoot.engines.bmc import Bmc
 from surefoot.engines.protocol import Engine
+from surefoot.engines.selection import ObjectionTimeout, applicable_engines
 from surefoot.errors import SurefootError
 from surefoot.formats.model_file import file_sha256
 from surefoot.formats.policy_file import load_policy
 from surefoot.formats.vnnlib import no_float32_point, problem_from_vnnlib, read_vnnlib_file, witness_text
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import policy_decision
-from surefoot.run import ObjectionTimeout, applicable_engines, unanswered_result, verify
+from surefoot.run import unanswered_result, verify
 from surefoot.solvers import SOLVERS
 from surefoot.verdict.verdict import Holds, Proved, Reason, Result, Unknown, Vacuous, Violated
 from surefoot.work.budget import Budget

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -143,29 +145,34 @@ class ColumnSimulation:
         one, other = self._counts, self.interpreted.counts
         return DecisionCounts(one.decisions + other.decisions, one.evaluations + other.evaluations)
 
-    def runs(self, seed: int, start: int | None, first: int, count: int) -> RunOutcomes:
+    def runs(self, seed: int, start: int | None, first: int, count: int, until: float = inf) -> RunOutcomes:
+        """At `until`, by `monotonic`, runs under way are undecided, and those not yet begun are missing."""
         nothing = np.zeros(count, dtype=np.int64)
         found = _Results(
             np.full(count, _NOT_FOLLOWED, dtype=np.int8), nothing, nothing.copy(), nothing.copy()
         )
         lanes = self._no_lanes(seed, start)
         begun = 0
-        while begun < count or len(lanes):
+        while (begun < count or len(lanes)) and not (begun and monotonic() >= until):
             room = LANES - len(lanes)
             if begun < count and (room >= LANES // _REFILL or not len(lanes)):
                 more = min(room, count - begun)
                 self._begin(lanes, seed, start, first, begun, more)
                 begun += more
             self._advance(lanes, found)
+        self._settle(lanes, found, np.ones(len(lanes), dtype=np.bool_), UNDECIDED)
         low, high = (
-            units_to_floats(found.low, self.scale, up=False),
-            units_to_floats(found.high, self.scale, up=True),
+            units_to_floats(found.low[:begun], self.scale, up=False),
+            units_to_floats(found.high[:begun], self.scale, up=True),
         )
-        for i in np.flatnonzero(found.outcome == _NOT_FOLLOWED):
+        for i in np.flatnonzero(found.outcome[:begun] == _NOT_FOLLOWED):
+            if monotonic() >= until:
+                found.outcome[i] = UNDECIDED
+                continue
             one = self.interpreted.runs(seed, start, first + int(i), 1)
             found.outcome[i], found.steps[i] = one.outcome[0], one.steps[0]
             low[i], high[i] = one.reward_low[0], one.reward_high[0]
-        return RunOutcomes(found.outcome, found.steps, low, high)
+        return RunOutcomes(found.outcome[:begun], found.steps[:begun], low, high)
 
     def _no_lanes(self, seed: int, start: int | None) -> _Lanes:
         none = np.zeros(0, dtype=np.int64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import inf
 from typing import Literal, TypeAlias
 
 from surefoot.errors import InvalidProblem, Unsupported
@@ -41,12 +42,18 @@ class RunSimulator:
         self.law = law  # by which runs draw their starts, in words; empty: they begin where they are told to
         self._simulation = simulation
 
-    def runs(self, seed: int, start: int | None, first: int, count: int) -> RunOutcomes:
-        """Runs `first` to `first + count - 1`; start None: each draws its start state by its first number."""
+    def runs(self, seed: int, start: int | None, first: int, count: int, until: float = inf) -> RunOutcomes:
+        """Runs `first` to `first + count - 1`; start None: each draws its start state by its first number.
+
+        Where runs are in step the longest may take long after all others: at `until`, by `monotonic`, those
+        that are under way are undecided, and the ones that have not begun are missing.
+        """
         if not 0 <= seed < 1 << 64:
             raise InvalidProblem(f"a seed of {seed} is not a 64-bit number without sign")
         if start is not None and not 0 <= start < len(self.starts):
             raise InvalidProblem(f"there is no start state number {start}")
+        if isinstance(self._simulation, ColumnSimulation):
+            return self._simulation.runs(seed, start, first, count, until)
         return self._simulation.runs(seed, start, first, count)
 
     @property

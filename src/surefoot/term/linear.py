@@ -127,7 +127,7 @@ def _linearise_leaf(leaf: Leaf) -> LinearForm:
 
 def nonlinear_error(term: Term) -> Unsupported:
     return Unsupported(
-        f"`{show_term(term)}` is not linear", fix="use a solver for non-linear terms, or bound its integers"
+        f"`{show_term(term)}` is not linear", fix="ask engine `reach` or `falsify`, or bound its integers"
     )
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
-from surefoot.problem.semantics import State
+from surefoot.problem.semantics import Move, State
 from surefoot.term.term import Term, disjunction_of
 from surefoot.verdict.verdict import Holds, Proved, Reason, Vacuous, Verdict, Violated
 
@@ -18,7 +18,7 @@ Answer: TypeAlias = Literal["proved", "refuted", "vacuous", "unknown"]
 class SuspectedRun:
     """A run in continuous time that was integrated numerically and seems to violate the property.
 
-    That proves nothing. Times and states up to the violation; the controls of each period.
+    That alone proves nothing. Times and states up to the violation; the controls of each period.
     """
 
     times: tuple[float, ...]
@@ -28,7 +28,68 @@ class SuspectedRun:
     runs: int  # that were looked at until then
     method: str
     error: float  # how far its states are from those with coarser steps
+    start: State = field(default_factory=dict)  # as it was drawn; files do not have it, nor the moves
+    moves: tuple[Move, ...] = ()  # of each period, with what was chosen and held in it
     open_starts: tuple[str, ...] = ()  # variables in which starts differ
+
+
+@dataclass(frozen=True, slots=True)
+class FollowedStarts:
+    """A box of starts, and what became of its runs: `done`, `open`, or `mixed` where parts of it are open.
+
+    `until`: up to when those that are open are known to keep the property; None: nothing is known.
+    """
+
+    low: tuple[Fraction, ...]
+    high: tuple[Fraction, ...]
+    state: Literal["done", "open", "mixed"]
+    until: Fraction | None = None
+    why: str = ""  # it was not followed further
+
+
+@dataclass(frozen=True, slots=True)
+class FlowpipePiece:
+    """A box that holds all runs of some starts from one moment to another (in steps: both included)."""
+
+    begin: Fraction
+    end: Fraction
+    cell: int  # place in `Flowpipe.starts`
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Flowpipe:
+    """The sets that runs were shown to stay in, box by box, and of which starts what is known.
+
+    Boxes are made for looking: they hold every run, but they are wider than what a proof rests on.
+    """
+
+    variables: tuple[str, ...]
+    quantities: tuple[str, ...]  # sums that the property compares; boxes have them after the variables
+    unit: Literal["time", "step"]
+    starts: tuple[FollowedStarts, ...]
+    pieces: tuple[FlowpipePiece, ...]
+    share: Fraction  # of the starts that are shown to satisfy the property
+    until: Fraction | None = None  # all starts keep it up to then; None: not known
+    cells: tuple[int, int] = (0, 0)  # that are done and that are open, before they were joined
+    horizon: Fraction | None = None  # None: for ever
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*self.variables, *self.quantities)
+
+    def columns(self) -> dict[str, tuple[float | int, ...]]:
+        """All pieces as columns: `begin`, `end`, `cell`, and `x low` and `x high` of each name x."""
+        found: dict[str, tuple[float | int, ...]] = {
+            "begin": tuple(float(p.begin) for p in self.pieces),
+            "end": tuple(float(p.end) for p in self.pieces),
+            "cell": tuple(p.cell for p in self.pieces),
+        }
+        for place, name in enumerate(self.names):
+            found[f"{name} low"] = tuple(p.low[place] for p in self.pieces)
+            found[f"{name} high"] = tuple(p.high[place] for p in self.pieces)
+        return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from fractions import Fraction
 from surefoot.problem.environment import Choice, Environment
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
-from surefoot.problem.property import Eventually, Never, NeverBefore, Property, Recurs, Within
+from surefoot.problem.property import Eventually, Never, NeverBefore, Property, Recurs, Timed, Within
 from surefoot.problem.property_printer import show_property
 from surefoot.problem.window import windows_of
 from surefoot.term.decimal_literals import show_number
@@ -69,6 +69,11 @@ def _verdict_sentence(asked: Property, verdict: Verdict) -> str:
                     "leaves a set of states "
                     "shows it."
                 )
+            if trace.times:
+                return (
+                    f"Violated: it is not so that {property_clause(asked)}; a run in continuous time "
+                    f"shows it, at time {show_number(trace.times[-1])}."
+                )
             steps = count_noun(len(trace.moves), "step")
             return f"Violated: it is not so that {property_clause(asked)}; a run of {steps} shows it."
         case Holds(None, solver, how=how):
@@ -112,8 +117,19 @@ def property_clause(asked: Property, up_to: int | None = None) -> str:
         case Within(good, steps, after):
             since = f" after state {after}" if after else ""
             return f"every run comes to `{_shorten_term(good)}` within {steps} steps{since}{limit}"
+        case Timed(plain, until, since):
+            return f"{property_clause(plain)}{_time_phrase(until, since)}{limit}"
         case _:
             return f"`{show_property(asked)}`"
+
+
+def _time_phrase(until: Fraction | None, since: Fraction) -> str:
+    """From when to when something is asked, after a clause."""
+    if until is None:
+        return f" from time {show_number(since)} on"
+    if until == since:
+        return f" at time {show_number(since)}"
+    return f" from time {show_number(since)} to time {show_number(until)}"
 
 
 def _start_sentences(environment: Environment) -> tuple[str, ...]:

@@ -30,12 +30,16 @@ class Trace:
 
     `recurrence`: the last state is in the first of these regions, from each of which a step leads to the next
     one and from the last one to the first, so that the run goes on for ever. That needs a certificate.
+
+    `times`: of a run in continuous time, those of its states: the start, the control times, the violation.
+    The start is exact, later states are close to those of the run; the violation needs a certificate.
     """
 
     states: tuple[State, ...]
     moves: tuple[Move, ...]
     loop: int | None = None
     recurrence: tuple[RecurrenceRegion, ...] = ()
+    times: tuple[Fraction, ...] = ()
 
 
 def trace_key(trace: Trace) -> Hashable:
@@ -63,7 +67,8 @@ class Proved:
 @dataclass(frozen=True, slots=True)
 class Violated:
     trace: Trace
-    certificate: Certificate | None = None  # of what cannot be replayed: that a run stays in a recurrence set
+    certificate: Certificate | None = None
+    """Of what cannot be replayed: that a run stays in a recurrence set, or is bad in continuous time."""
     artifact: object = field(default=None, compare=False)
 
 

@@ -63,15 +63,21 @@ def handle_interrupts() -> Iterator[ReceivedSignal]:
         heard.code = _CODES[signal.Signals(number)]
         raise KeyboardInterrupt
 
+    def report_lost(lost: sys.UnraisableHookArgs) -> None:
+        if heard.code is None or not issubclass(lost.exc_type, KeyboardInterrupt):
+            tell_lost(lost)  # an interrupt in a destructor is heard: `stop_if_interrupted`, and the thread
+
     heeded = [number for number in _CODES if signal.getsignal(number) is not signal.SIG_IGN]
     before = {number: signal.signal(number, handle) for number in heeded}
     wakeup = signal.set_wakeup_fd(theirs, warn_on_full_buffer=False)
     Thread(target=_watch_signals, args=(ours,), daemon=True).start()
     _heard.append(heard)
+    tell_lost, sys.unraisablehook = sys.unraisablehook, report_lost
     try:
         yield heard
     finally:
         _heard.remove(heard)
+        sys.unraisablehook = tell_lost
         signal.set_wakeup_fd(wakeup)
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -139,6 +139,10 @@ class RunDirectory:
         finally:
             os.close(handle)
 
+    @property
+    def file_name(self) -> str:
+        return str(self._file.name)
+
     def close(self) -> None:
         self._file.close()
 

@@ -8,6 +8,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from surefoot import api
+from surefoot_studies.training.closed_loop.imitation import imitate_teacher
+from surefoot_studies.training.closed_loop.recipes import REGULATORS, RegulatorRecipe
 from surefoot_studies.training.imitation.behavioural_cloning import clone_adviser
 from surefoot_studies.training.imitation.recipes import IMITATORS, ImitationRecipe
 from surefoot_studies.training.onnx_files import AnyRecipe, checkpoint_file, save_policy, write_network
@@ -17,8 +19,9 @@ from surefoot_studies.training.recipes import RECIPES, Recipe
 from surefoot_studies.training.rollout import baseline_returns, greedy_actor, held_out_returns
 from surefoot_studies.training.simulators import SIMULATORS
 
-WITHOUT_TORCH = {r.study for r in DRIVERS.values()} | {r.study for r in IMITATORS.values()}
+WITHOUT_TORCH = {r.study for table in (DRIVERS, IMITATORS, REGULATORS) for r in table.values()}
 ENOUGH = 0.9  # of the baseline's return
+NEAR = 0.05  # of the size of a teacher's outputs
 
 
 def train_from_arguments(arguments: list[str] | None = None) -> int:
@@ -27,7 +30,7 @@ def train_from_arguments(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, action="append", help="may be given several times; default 0")
     parser.add_argument(
         "--policy",
-        choices=sorted((*RECIPES, *DRIVERS, *IMITATORS)),
+        choices=sorted((*RECIPES, *DRIVERS, *IMITATORS, *REGULATORS)),
         action="append",
         help="default: all of the study",
     )
@@ -39,6 +42,7 @@ def train_from_arguments(arguments: list[str] | None = None) -> int:
         return 2
     given.output.mkdir(parents=True, exist_ok=True)
     recipes: list[AnyRecipe] = [*RECIPES.values(), *DRIVERS.values(), *IMITATORS.values()]
+    recipes += REGULATORS.values()
     wanted = [r for r in recipes if r.study == given.study and r.name in (given.policy or [r.name])]
     seeds = given.seed or [0]
     reached = [_train_policy(r, seed, given.output, given.checkpoints) for r in wanted for seed in seeds]
@@ -52,6 +56,8 @@ def _train_policy(recipe: AnyRecipe, seed: int, folder: Path, checkpoints: bool)
             return _train_driver(recipe, seed, folder, checkpoints)
         case ImitationRecipe():
             return _train_imitator(recipe, seed, folder)
+        case RegulatorRecipe():
+            return _train_regulator(recipe, seed, folder)
         case Recipe():
             return _train_by_ppo(recipe, seed, folder, checkpoints)
 
@@ -96,6 +102,20 @@ def _train_imitator(recipe: ImitationRecipe, seed: int, folder: Path) -> bool:
     share = trained.agreement[-1]
     print(f"{recipe.name}, seed {seed}: does what is advised in {share:.2%} of the states")
     return share >= ENOUGH
+
+
+def _train_regulator(recipe: RegulatorRecipe, seed: int, folder: Path) -> bool:
+    trained = imitate_teacher(recipe, seed, _tell)
+    entry = {
+        "error": round(trained.errors[-1], 4),
+        "cpu_seconds": round(trained.cpu_seconds, 1),
+        "curve_updates": list(trained.updates),
+        "curve_errors": [round(error, 4) for error in trained.errors],
+    }
+    save_policy(folder, recipe, seed, trained.layers, entry)
+    error = trained.errors[-1]
+    print(f"{recipe.name}, seed {seed}: differs from its teacher by {error:.2%} of the size of the outputs")
+    return error <= NEAR
 
 
 def _train_by_ppo(recipe: Recipe, seed: int, folder: Path, checkpoints: bool) -> bool:

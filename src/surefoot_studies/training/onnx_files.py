@@ -14,14 +14,16 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from surefoot_studies.training.closed_loop.recipes import RegulatorRecipe
 from surefoot_studies.training.imitation.recipes import ImitationRecipe
 from surefoot_studies.training.racetrack.recipes import DriverRecipe
 from surefoot_studies.training.recipes import Recipe
 from surefoot_studies.training.rollout import Layers
 
-AnyRecipe: TypeAlias = Recipe | DriverRecipe | ImitationRecipe
+AnyRecipe: TypeAlias = Recipe | DriverRecipe | ImitationRecipe | RegulatorRecipe
 
 OPSET = 13
+OPERATORS = {"relu": "Relu", "tanh": "Tanh", "sigmoid": "Sigmoid"}
 SHIPPED_SEED = 0  # its network is the file without a number
 
 
@@ -47,7 +49,7 @@ def onnx_bytes(
         nodes.append(helper.make_node("Gemm", reads, [target], transB=1))
         if not last:
             value = f"hidden{number}"
-            nodes.append(helper.make_node({"relu": "Relu", "tanh": "Tanh"}[activation], [target], [value]))
+            nodes.append(helper.make_node(OPERATORS[activation], [target], [value]))
     if reach is not None:
         weights.append(numpy_helper.from_array(np.asarray(reach, np.float32), "reach"))
         nodes.append(helper.make_node("Tanh", [f"sum{len(layers) - 1}"], ["share"]))

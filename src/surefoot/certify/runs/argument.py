@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from surefoot.certify.term_json import exact_to_json
 from surefoot.errors import Unsupported
 from surefoot.term.interval import Span
 from surefoot.verdict.verdict import Certificate, ProofArgument
-from surefoot_checker.claims.runs.canonical_problem import CanonicalProblem as Read
-from surefoot_checker.claims.runs.network_ranges import observation_range
+
+if TYPE_CHECKING:
+    from surefoot_checker.claims.runs.canonical_problem import CanonicalProblem as Read
 
 Json = dict[str, Any]
 
@@ -76,6 +77,8 @@ def _invariant_claim(invariant: Certificate) -> Json:
 
 def _input_range(problem: Read, number: int, span: Span) -> list[int | str]:
     """A free input in its range, which contains all that the checker thinks its term may be."""
+    from surefoot_checker.claims.runs.network_ranges import observation_range
+
     low, high = observation_range(problem, number)
     low = low if span.low is None else min(low, span.low)
     return _range_to_json(number, low, high if span.high is None else max(high, span.high))

@@ -17,7 +17,7 @@ from surefoot import api
 from surefoot.cli.model import load_single_problem, load_source
 from surefoot.cli.option_groups import json_flag, quiet_flag, seed_flag
 from surefoot.cli.output import check_output_files, deliver_file, write_facts
-from surefoot.cli.progress import import_engines, limit_command, report_progress
+from surefoot.cli.progress import begin_budget, limit_command, report_progress
 from surefoot.cli.terminal import print_line
 from surefoot.cli.unused_options import refuse_given_options, refuse_option
 
@@ -56,7 +56,6 @@ def certify(
     Exit 0 if every verdict's evidence is confirmed, 1 if some evidence is refuted, 3 if a verdict has no
     evidence that can be checked.
     """
-    import_engines(result, "judge_stored_result")
     if problem is not None:
         if base is not None:
             refuse_option("--base", "the problem is named by --problem")
@@ -155,7 +154,7 @@ def _certify_foreign_barriers(
     )
     began = api.processor_time()
     with report_progress(quiet) as tell:
-        both = api.judge_foreign_barriers(problem, rules, api.Budget(timeout, seed, tell))
+        both = api.judge_foreign_barriers(problem, rules, begin_budget(timeout, seed, tell))
     seconds, (_, executed) = api.processor_time() - began, both
     if certificate is not None and executed.certificate is not None:
         content = executed.certificate

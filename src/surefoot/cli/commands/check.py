@@ -28,7 +28,7 @@ from surefoot.cli.model import (
 )
 from surefoot.cli.option_groups import GroupedCommand, json_flag, quiet_flag, seed_flag, timeout_flag
 from surefoot.cli.output import check_output_files, deliver_file, write_certificate, write_results
-from surefoot.cli.progress import import_engines, report_progress
+from surefoot.cli.progress import begin_budget, report_progress
 from surefoot.cli.terminal import print_line
 from surefoot.cli.unused_options import refuse_given_options, refuse_option
 
@@ -44,8 +44,9 @@ SPLITS = 24  # predicates that are tried for a page, if nothing else is asked fo
 @seed_flag
 @json_flag()
 @click.option("--report", metavar="FILE", help="Write the results as one HTML page with pictures.")
-@click.option("--svg", metavar="FILE", help="Draw a violation over time and in the plane (one property).")
+@click.option("--svg", metavar="FILE", help="Draw a violation, or the sets of `reach` (one property).")
 @click.option("--png", metavar="FILE", help="The same as pixels.")
+@click.option("--axes", metavar="NAME,NAME", help="Draw sets over these instead: `time,x` or `x,y`.")
 @click.option(
     "--certificate", metavar="FILE", help="Write the certificate of a proof (one property; .gz packs it)."
 )
@@ -86,6 +87,7 @@ def check(
     report: str | None,
     svg: str | None,
     png: str | None,
+    axes: str | None,
     certificate: str | None,
     graph: str | None,
     splits: int | None,
@@ -107,6 +109,8 @@ def check(
     _check_graph_format(graph)
     if splits is not None and graph is None and report is None and json_path is None:
         refuse_given_options({"--splits": "splits"}, "without --graph, --report or --json, which show them")
+    if axes is not None and svg is None and png is None:
+        refuse_given_options({"--axes": "axes"}, "without --svg or --png")
     if abstract is not None and assume_invariant is not None:
         raise api.InvalidProblem(
             "--abstract and --assume-invariant do not go together", fix="give one of them"
@@ -118,8 +122,7 @@ def check(
             {"--graph": "graph", "--splits": "splits"}, f"on `{engine_name}`: of `predicates` only"
         )
     check_time_options(time, flow_method)
-    import_engines(model, "with_splits_tried", "parse_abstraction_request")
-    started = api.Budget(timeout, seed)
+    started = begin_budget(timeout, seed)
     study = str(model).partition("/")[0] if names_study(model) else None
     loaded = load_named_model(model, wiring)
     loaded = api.set_time_semantics(loaded, time, flow_method)
@@ -156,9 +159,8 @@ def check(
             )
         if witnesses is not None:
             result = api.with_witnesses(problem, result, witnesses, budget)
-        result = api.with_splits_tried(
-            problem, result, engines, _number_of_splits(splits, report, graph), budget
-        )
+        if count := _number_of_splits(splits, report, graph):
+            result = api.with_splits_tried(problem, result, engines, count, budget)
         result = replace(result, notes=(*result.notes, *about))
         return _simulate_violation(study, problem, result) if study else result
 
@@ -179,25 +181,33 @@ def check(
         write_certificate(results[0][1], certificate, quiet)
     if graph is not None:
         _write_graph(results[0][0], results[0][1].verdict, graph, quiet)
-    _draw_pictures(*results[0], svg, png, quiet)
+    _draw_pictures(*results[0], {svg: api.render_svg, png: api.render_png}, axes, quiet)
     written = [(problem, api.omit_large_graph(result)) for problem, result in results]
     code = write_results(written, json_path, quiet, report, mark)
     return 130 if mark else code
 
 
 def _draw_pictures(
-    problem: api.Problem, result: api.Result, svg: str | None, png: str | None, quiet: bool
+    problem: api.Problem,
+    result: api.Result,
+    wanted: Mapping[str | None, Callable[[api.Drawing], str | bytes]],
+    axes: str | None,
+    quiet: bool,
 ) -> None:
-    """The pictures of a violation, where there is one."""
-    for path, make in ((svg, api.render_svg), (png, api.render_png)):
+    """The pictures of a violation or of sets, where there are some."""
+    names = None if axes is None else [name.strip() for name in axes.split(",")]
+    for path, make in wanted.items():
         if path is not None:
-            deliver_file(path, partial(_draw_picture, problem, result, make), quiet)
+            deliver_file(path, partial(_draw_picture, problem, result, names, make), quiet)
 
 
 def _draw_picture(
-    problem: api.Problem, result: api.Result, make: Callable[[api.Drawing], str | bytes]
+    problem: api.Problem,
+    result: api.Result,
+    axes: Sequence[str] | None,
+    make: Callable[[api.Drawing], str | bytes],
 ) -> str | bytes:
-    return make(api.draw_violation(problem, result))
+    return make(api.draw_result(problem, result, axes))
 
 
 def _describe_rest(names: Sequence[str], results: Sequence[api.Result]) -> str:
@@ -228,7 +238,7 @@ def _refuse_for_numbers(given: Mapping[str, object], problems: Mapping[str, api.
 
 def _simulate_violation(study: str, problem: api.Problem, result: api.Result) -> api.Result:
     """A trace is looked for in the simulator of the study; what came of it is a note."""
-    if not isinstance(result.verdict, api.Violated):
+    if not isinstance(result.verdict, api.Violated) or result.verdict.trace.times:
         return result
     from surefoot.cli.study_problem import replay_study_trace
 

@@ -12,7 +12,7 @@ from surefoot import api
 from surefoot.cli.model import check_time_options, load_single_problem, model_flags, time_flags
 from surefoot.cli.option_groups import GroupedCommand, json_flag, quiet_flag, seed_flag, timeout_flag
 from surefoot.cli.output import check_output_files, deliver_file, exit_code, write_facts
-from surefoot.cli.progress import import_engines, report_progress
+from surefoot.cli.progress import begin_budget, report_progress
 from surefoot.cli.unused_options import refuse_option
 
 
@@ -64,8 +64,7 @@ def faults(
     if export is not None and not Path(export).suffix:
         refuse_option("--export", f"`{export}` says no format", "end it with .csv, .jsonl or .npz")
     check_time_options(time, flow_method)
-    import_engines(model, "search_faults")
-    budget = api.Budget(timeout, seed)
+    budget = begin_budget(timeout, seed)
     name, _, loaded = load_single_problem(str(model), wiring)
     loaded = api.set_time_semantics(loaded, time, flow_method)
     check_output_files(outputs, [*loaded.inputs, *inputs])

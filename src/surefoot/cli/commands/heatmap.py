@@ -22,7 +22,7 @@ from surefoot.cli.model import (
 )
 from surefoot.cli.option_groups import GroupedCommand, quiet_flag, seed_flag, timeout_flag
 from surefoot.cli.output import worst_exit_code
-from surefoot.cli.progress import import_engines, report_progress
+from surefoot.cli.progress import begin_budget, report_progress
 from surefoot.cli.terminal import print_line
 from surefoot.cli.unused_options import is_given, option_flag, refuse_given_options, refuse_idle_options
 
@@ -106,8 +106,7 @@ def heatmap(
     for model in models:
         if not names_study(model):
             check_model_file(model)
-    import_engines(models[0], "compose_figure", "read_map_plan", "solve_start_tables")
-    started = api.Budget(timeout, seed)
+    started = begin_budget(timeout, seed)
     given = {name: options.pop(name) for name in LOOK}
     look = api.HeatmapOptions(**given | {"limits": api.read_limits(given["limits"])})
     wiring = {name: options.pop(name) for name in MODEL_OPTIONS}

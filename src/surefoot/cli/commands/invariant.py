@@ -20,7 +20,7 @@ from surefoot.cli.engine_options import (
 from surefoot.cli.model import MODEL_OPTIONS, load_single_problem, model_flags
 from surefoot.cli.option_groups import GroupedCommand, json_flag, quiet_flag, seed_flag, timeout_flag
 from surefoot.cli.output import check_output_files, deliver_file, exit_code, write_results
-from surefoot.cli.progress import import_engines, report_progress
+from surefoot.cli.progress import begin_budget, report_progress
 from surefoot.cli.terminal import print_line
 from surefoot.cli.unused_options import refuse_given_options, refuse_option
 
@@ -121,7 +121,6 @@ def invariant(
         refuse_option("--plot", f"`{plot}` does not end in .svg", "choose such a name")
     wiring = {name: options.pop(name) for name in MODEL_OPTIONS}
     refuse_options_of_others(engine_name, options)
-    import_engines(model, "find_invariant")
     name, problem, loaded = load_single_problem(model, wiring)
     check_output_files(outputs, loaded.inputs)
     engines = build_engines(engine_name, options, dump_queries)
@@ -130,7 +129,7 @@ def invariant(
         engines, _ = with_predicates(engines, options.get("predicates"), loaded.predicates[name])
     with report_progress(quiet) as tell:
         source = {**loaded.source, "property": name}
-        asking = api.SearchSettings(engines, api.Budget(timeout, seed, tell), loaded.inputs, source)
+        asking = api.SearchSettings(engines, begin_budget(timeout, seed, tell), loaded.inputs, source)
         if tighten is not None and between is not None:
             step = (between[1] - between[0]) / 1000 if precision is None else precision
             moving = api.parse_bound_template(tighten, problem)

@@ -13,7 +13,7 @@ from surefoot import api
 from surefoot.cli.model import load_model, model_flags
 from surefoot.cli.option_groups import GroupedCommand, json_flag, quiet_flag, timeout_flag
 from surefoot.cli.output import check_output_files, deliver_file
-from surefoot.cli.progress import import_engines, report_progress
+from surefoot.cli.progress import begin_budget, report_progress
 from surefoot.cli.terminal import print_line
 from surefoot.cli.unused_options import refuse_option
 
@@ -41,8 +41,7 @@ def optimum(
     scheduler: which transition to take in which state. The bounds hold; they are not certified one by one.
     """
     check_output_files({"--json": json_path}, [model])
-    import_engines(model, "solve_optimum")
-    budget = api.Budget(timeout)
+    budget = begin_budget(timeout)
     loaded = load_model(model, **wiring)
     check_output_files({"--json": json_path}, loaded.inputs)
     if len(loaded.problems) != 1:

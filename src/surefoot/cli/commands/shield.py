@@ -23,7 +23,7 @@ from surefoot.cli.model import (
 )
 from surefoot.cli.option_groups import GroupedCommand, json_flag, quiet_flag, timeout_flag
 from surefoot.cli.output import check_output_files, deliver_file, write_certificate, write_facts
-from surefoot.cli.progress import import_engines, report_progress
+from surefoot.cli.progress import begin_budget, report_progress
 from surefoot.cli.terminal import print_line
 from surefoot.cli.unused_options import is_given, refuse_given_options, refuse_option
 
@@ -130,8 +130,7 @@ def shield(
         refuse_given_options({"--steps": "steps"}, "without --runs")
     reading = {name: options.pop(name) for name in MODEL_OPTIONS}
     check_time_options(time, flow_method)
-    import_engines(model, "make_certified_shield", "make_finite_shield", "render_synthesis")
-    whole = api.Budget(timeout, seed)
+    whole = begin_budget(timeout, seed)
     name, problem, loaded = load_single_problem(model, reading)
     check_output_files(outputs, loaded.inputs)
     loaded = api.set_time_semantics(loaded, time, flow_method)

@@ -18,7 +18,7 @@ from surefoot.cli.engine_options import (
 from surefoot.cli.model import MODEL_OPTIONS, load_single_problem, model_flags
 from surefoot.cli.option_groups import GroupedCommand, json_flag, quiet_flag, seed_flag, timeout_flag
 from surefoot.cli.output import check_output_files, exit_code, write_results
-from surefoot.cli.progress import import_engines, report_progress
+from surefoot.cli.progress import begin_budget, report_progress
 from surefoot.cli.unused_options import option_flag, refuse_option
 
 
@@ -56,7 +56,6 @@ def starts(
     check_output_files(outputs, [model])
     wiring = {name: options.pop(name) for name in MODEL_OPTIONS}
     refuse_options_of_others(engine_name, options)
-    import_engines(model, "find_safe_starts")
     name, problem, loaded = load_single_problem(model, wiring)
     check_output_files(outputs, loaded.inputs)
     asked = {option for option, value in options.items() if value is not None} - {"means"}
@@ -70,7 +69,7 @@ def starts(
     engines, _ = with_predicates(engines, options.get("predicates"), loaded.predicates.get(name, ()))
     with report_progress(quiet) as tell:
         source = {**loaded.source, "property": name}
-        asking = api.SearchSettings(engines, api.Budget(timeout, seed, tell), loaded.inputs, source)
+        asking = api.SearchSettings(engines, begin_budget(timeout, seed, tell), loaded.inputs, source)
         result = api.find_safe_starts(problem, asking, parts, by_table)
     write_results([(problem, result)], json_path, quiet, report)
     return _starts_exit_code(result)

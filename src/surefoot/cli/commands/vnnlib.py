@@ -17,7 +17,7 @@ from surefoot.cli.output import (
     write_report,
     write_results,
 )
-from surefoot.cli.progress import import_engines, report_progress
+from surefoot.cli.progress import begin_budget, report_progress
 
 
 @click.command()
@@ -61,9 +61,8 @@ def vnnlib(
     if ".vnnlib" in network.suffixes and ".vnnlib" not in specification.suffixes:
         fix = f"write surefoot vnnlib {specification} {network}"
         raise api.InvalidProblem("the network comes first, then the specification", fix=fix)
-    import_engines(network, "verify_vnnlib")
     with report_progress(quiet) as tell:
-        budget = api.Budget(timeout, seed, tell)
+        budget = begin_budget(timeout, seed, tell)
         outputs = {"--json": json_path, "--report": report, "--certificate": certificate}
         check_output_files(outputs, [network, specification])
         problem, result = api.verify_vnnlib(network, specification, budget, solver, output)

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from surefoot.engines.explicit.engine import count_values_at_most, has_finitely_many_states
 from surefoot.errors import SurefootError
-from surefoot.explore import ExploredModel, explore_problem
+from surefoot.explore.exploration import explore_problem
+from surefoot.explore.explored_model import ExploredModel
 from surefoot.explore.initial_states import iterate_initial_rows
 from surefoot.explore.row_layout import row_layout
 from surefoot.problem.meaning.decision import action_names, action_of

@@ -14,7 +14,7 @@ import numpy as np
 
 from surefoot.engines.explicit.graph import Flags, StateGraph
 from surefoot.engines.explicit.ties import possible_decisions
-from surefoot.explore import ExploredModel
+from surefoot.explore.explored_model import ExploredModel
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs, Within
 from surefoot.problem.semantics import State, enumerate_successors, holds_in_state, may_end

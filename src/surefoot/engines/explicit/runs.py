@@ -22,7 +22,7 @@ from surefoot.engines.explicit.graph import (
     shortest_violation,
 )
 from surefoot.engines.explicit.rounding import TooMany, add_rounding_runs
-from surefoot.explore import ExploredModel
+from surefoot.explore.explored_model import ExploredModel
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Property, Recurs, Within
 from surefoot.problem.semantics import Move, State, enumerate_successors

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from surefoot.engines.pctl_question import PctlQuestion, constant_bound
 from surefoot.errors import Unsupported
-from surefoot.explore import ExploredModel
+from surefoot.explore.explored_model import ExploredModel
 from surefoot.problem.property import Bound, counts_steps
 from surefoot.query.markov import Accumulate, Markov, MarkovQuestion, Until
 from surefoot.solvers.markov.reward_unfolding import CappedCounter, UnfoldedProcess, unfold_rewards

@@ -13,12 +13,12 @@ import numpy as np
 
 from surefoot.engines.falsify.looking import property_steps
 from surefoot.engines.falsify.suspicion import confirm_run
-from surefoot.engines.falsify.watch import Watch, compile_watched
+from surefoot.engines.falsify.watch import Watch, compile_watched, step_under_watch
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Within
 from surefoot.problem.semantics import State
 from surefoot.simulate.batch.model import Rows, make_batch_model
-from surefoot.simulate.batch.numbers import RunNumbers, numbers_of_rows
+from surefoot.simulate.batch.numbers import RunNumbers
 from surefoot.simulate.batch.runs import BatchRuns, begin_runs, moves_of_run
 from surefoot.simulate.starts import StartSamples, prepare_starts
 from surefoot.term.columns import Truths
@@ -72,16 +72,10 @@ class ViolationCollector:
         self, starts: StartSamples, runs: BatchRuns, watch: Watch, numbers: RunNumbers, steps: int
     ) -> Iterator[tuple[State, Trace]]:
         done = np.zeros(len(starts), dtype=np.bool_)
-        for step in range(steps + 1):
-            state, alive, rows = runs.state, runs.alive.copy(), runs.rows
-            numbers.step = step
-            made = runs.advance(numbers_of_rows(numbers, rows))
-            suspicious = watch.look(state, alive, rows, made)
-            yield from self._confirm(starts, runs, suspicious, done)
-            if self.budget.is_spent() or not runs.alive.any():
+        for step in step_under_watch(runs, watch, numbers, steps):
+            yield from self._confirm(starts, runs, step.suspicious, done)
+            if self.budget.is_spent():
                 break
-            if 2 * runs.alive.sum() < runs.count:
-                runs.drop_dead()
         yield from self._confirm(starts, runs, watch.find_returning(), done)
 
     def _confirm(

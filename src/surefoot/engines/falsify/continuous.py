@@ -1,7 +1,8 @@
 """Looking at runs in continuous time: integrated numerically between the times at which controls are set.
 
 What is seen here proves nothing. An integrator has an error, and what a float is bad by may be that error: a
-run is shown again with finer steps before it is told, but it stays a suspicion, and the answer unknown.
+run is shown again with finer steps before it is told, but it stays a suspicion, and the answer unknown. The
+portfolio follows it inside validated enclosures; where these show nothing, this search goes on.
 Disturbances are held from one time to the next, which is one of the ways in which they may change.
 """
 
@@ -9,7 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import count as count_from
+from itertools import pairwise
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,14 +23,15 @@ from surefoot.engines.falsify.robustness import Robustness, make_robustness
 from surefoot.engines.falsify.watch import limit_runs
 from surefoot.errors import SurefootError
 from surefoot.problem.problem import Problem
-from surefoot.problem.property import Never, Within
+from surefoot.problem.seconds import AskedMoments, moments_of_property
+from surefoot.problem.semantics import Move
 from surefoot.simulate.batch.integrate import FlowColumns, compile_flow
 from surefoot.simulate.batch.model import ENDED, BatchModel, BatchStep, make_batch_model
 from surefoot.simulate.batch.numbers import GivenNumbers, Numbers, RunNumbers, numbers_of_rows
 from surefoot.simulate.batch.state_columns import column_kinds
 from surefoot.simulate.starts import StartSamples, StartSource, prepare_starts
 from surefoot.term.columns import Column, ColumnTerms, Truths, compile_columns
-from surefoot.term.term import Term, free_names
+from surefoot.term.term import FALSE, free_names
 from surefoot.term.value_types import Arithmetic
 from surefoot.verdict.artifact import SuspectedRun
 from surefoot.verdict.sentences import count_noun
@@ -51,12 +56,16 @@ def is_in_continuous_time(problem: Problem) -> bool:
 
 def continuous_objection(problem: Problem) -> str | None:
     """Why runs of a problem in continuous time cannot be looked at."""
-    if not isinstance(problem.property, Never | Within):
+    asked = _asked_moments(problem)
+    if asked is None or (asked.reaches and asked.until is None):
         kind = type(problem.property).__name__
-        return f"in continuous time falsify looks for runs that violate Never or Within, not {kind}"
+        limit = " without a last moment" if asked is not None else ""
+        what = "in continuous time falsify looks for runs that violate Never, or miss a goal until a moment"
+        return f"{what}, not {kind}{limit}"
     environment = problem.environment
     own = {v.name for v in environment.variables}
-    if free_names(_watched_condition(problem)) - own:
+    conditions = [asked.condition] if asked.goal is None else [asked.condition, asked.goal]
+    if any(free_names(condition) - own for condition in conditions):
         return "in continuous time falsify looks at conditions on variables, not on what the policy does"
     if any(o.updates for c in environment.components for e in c.edges for o in e.outcomes):
         return "in continuous time variables change by their derivatives alone: an edge has updates"
@@ -68,14 +77,10 @@ def continuous_objection(problem: Problem) -> str | None:
     return None
 
 
-def _watched_condition(problem: Problem) -> Term:
-    assert isinstance(problem.property, Never | Within)
-    return problem.property.bad if isinstance(problem.property, Never) else problem.property.good
-
-
-def _first_that_counts(problem: Problem) -> int:
-    """The period from whose beginning on a goal counts."""
-    return problem.property.after if isinstance(problem.property, Within) else 0
+def _asked_moments(problem: Problem) -> AskedMoments | None:
+    flow = problem.environment.flow
+    assert flow is not None
+    return moments_of_property(problem.property, Fraction(flow.control_period))
 
 
 def _without_flow(problem: Problem) -> Problem:
@@ -94,6 +99,7 @@ class ContinuousLooking:
     made: int = 0
     longest: int = 0
     rounds: int = 0  # batches of random runs that are over
+    suspected: SuspectedRun | None = None  # the first run that was told
     _events: Iterator[SuspectedRun | None] | None = None
 
     def look_first(self, problem: Problem, budget: Budget) -> Verdict:
@@ -113,16 +119,26 @@ class ContinuousLooking:
         try:
             for found in self._events:
                 if found is not None:
+                    self.suspected = self.suspected or found
                     return Unknown(Reason.INCOMPLETE, describe_suspicion(found), artifact=found)
                 if budget.is_spent() or (rounds is not None and self.rounds >= rounds):
-                    return Unknown(Reason.TIMEOUT, self.describe())
+                    return self._ended(Reason.TIMEOUT)
         except KeyboardInterrupt:
-            return Unknown(Reason.INTERRUPTED, self.describe())
-        return Unknown(Reason.INCOMPLETE, self.describe())
+            return self._ended(Reason.INTERRUPTED)
+        return self._ended(Reason.INCOMPLETE)
+
+    def _ended(self, reason: Reason) -> Unknown:
+        """Nothing new was seen."""
+        return Unknown(reason, self.describe(), artifact=self.suspected)
 
     def describe(self) -> str:
+        if self.suspected is not None:
+            return describe_suspicion(self.suspected)
         assert self.problem.environment.flow is not None
-        until = float(self.longest * self.problem.environment.flow.step)
+        asked = _asked_moments(self.problem)
+        until = float(self.longest * self.problem.environment.flow.control_period)
+        if asked is not None and asked.until is not None:
+            until = min(until, float(asked.until))
         runs = f"{count_noun(self.made, 'run')} integrated numerically up to time {until:.6g}"
         return f"none of {runs} violated it"
 
@@ -145,12 +161,18 @@ class _ContinuousBatches:
         self.looking, self.problem = looking, looking.problem
         environment = self.problem.environment
         assert environment.flow is not None
-        self.period = float(environment.flow.step)
+        self.period = Fraction(environment.flow.control_period)
+        found = _asked_moments(self.problem)
+        assert found is not None
+        self.asked: AskedMoments = found
         self.flow: FlowColumns = compile_flow(environment)
         self.model: BatchModel = make_batch_model(_without_flow(self.problem))
         kinds = column_kinds(environment)
-        condition = _watched_condition(self.problem)
-        self.watched: ColumnTerms = compile_columns([condition], kinds, Arithmetic.FLOAT64)
+        self.watched: ColumnTerms = compile_columns(
+            [self.asked.condition, FALSE if self.asked.goal is None else self.asked.goal],
+            kinds,
+            Arithmetic.FLOAT64,
+        )
         self.pieces = 0
 
     def look(self) -> Iterator[SuspectedRun | None]:
@@ -163,6 +185,7 @@ class _ContinuousBatches:
             denser = DENSER[number % len(DENSER)]
             yield from self.batch(starts, numbers, self.limit(periods), denser)
             looking.rounds += 1
+            yield None  # runs of no length say nothing themselves, and whoever looks has a limit of time
             if not limit_runs(self.looking, 1):
                 return
             if number % 3 == 2:
@@ -175,8 +198,8 @@ class _ContinuousBatches:
         self, periods: int, source: StartSource, rng: np.random.Generator
     ) -> Iterator[SuspectedRun | None]:
         """Runs that are made to come nearer to a violation, generation by generation."""
-        wanted = isinstance(self.problem.property, Never)
-        robustness = make_robustness(self.model, _watched_condition(self.problem), holds=wanted)
+        wanted = not self.asked.reaches
+        robustness = make_robustness(self.model, self.asked.condition, holds=wanted)
         starts = source.draw(POPULATION, rng)
         population = Population(starts, GivenNumbers(len(starts), periods, rng))
         best, since = np.inf, 0
@@ -191,11 +214,25 @@ class _ContinuousBatches:
             population = breed_population(environment, population, score.values, source, rng)
 
     def limit(self, periods: int) -> int:
-        asked = self.problem.property
-        assert isinstance(asked, Never | Within)
-        if asked.steps is not None:
-            periods = asked.steps if isinstance(asked, Within) else min(periods, asked.steps)
+        if self.asked.until is not None:
+            last = ceil(self.asked.until / self.period)
+            periods = last if self.asked.reaches else min(periods, last)
         return periods if self.looking.steps is None else min(periods, self.looking.steps)
+
+    def pieces_of(self, period: int, pieces: int, finer: int = 1) -> Iterator[tuple[Fraction, Fraction, int]]:
+        """A period up to the last moment that counts, cut at the first and the last one: from when, how long,
+        and in how many equal pieces.
+        """
+        begin, end = period * self.period, (period + 1) * self.period
+        if self.asked.until is not None:
+            end = min(end, self.asked.until)
+        inside = {begin, end} | ({self.asked.since} if begin < self.asked.since < end else set())
+        for start, stop in pairwise(sorted(inside)):
+            share = ceil(pieces * (stop - start) / self.period)
+            yield start, stop - start, finer * share
+
+    def counts_at(self, moment: Fraction) -> bool:
+        return moment >= self.asked.since and (self.asked.until is None or moment <= self.asked.until)
 
     def batch(
         self,
@@ -206,24 +243,17 @@ class _ContinuousBatches:
         score: _Score | None = None,
     ) -> Iterator[SuspectedRun | None]:
         """Runs from these starts, one period after the other; `denser`: times as many pieces as needed."""
-        count, looking, asked = len(starts), self.looking, self.problem.property
+        count, looking, asked = len(starts), self.looking, self.asked
         state = {n: np.asarray(c) for n, c in starts.columns.items()}
-        alive = np.ones(count, dtype=np.bool_)
-        good = np.zeros(count, dtype=np.bool_)
+        alive = np.ones(count, dtype=np.bool_)  # runs that may still violate the property
         chosen: list[dict[str, Column]] = []
         looking.made += count
-        within, after_periods = isinstance(asked, Within), _first_that_counts(self.problem)
-        if isinstance(asked, Within) and periods < asked.steps:
+        if asked.reaches and asked.until is not None and periods * self.period < asked.until:
             return
-        for period in range(periods + 1):
-            looking.longest = max(looking.longest, period)
-            holds = self.holds(state, count) & alive
-            if not within and holds.any():
-                yield from self.confirm(starts, holds, chosen, period, denser)
-            if within and period >= after_periods:
-                good |= holds
-            if period == periods:
-                break
+        violates, alive = self.judge(state, alive, Fraction(0))
+        if violates.any():
+            yield from self.confirm(starts, violates, chosen, 0, denser)
+        for period in range(periods):
             numbers.step = period
             made = self.model.step(state, count, numbers_of_rows(numbers, np.arange(count)))
             chosen.append(made.chosen)
@@ -231,32 +261,45 @@ class _ContinuousBatches:
             known = {**state, **made.chosen, **(made.decision.controls if made.decision is not None else {})}
             if not self.pieces:
                 self.pieces = self.choose_pieces(known, count)
-            for after, lost in self.flow.advance(known, self.period, denser * self.pieces, count):
-                alive &= ~lost
-                if score is not None and (not within or period >= after_periods):
-                    score.look({**state, **after}, made, alive)
-                holds = self.holds({**state, **after}, count) & alive
-                if not within and holds.any():
-                    yield from self.confirm(starts, holds, chosen, period + 1, denser)
-                    alive &= ~holds
-                if within and period >= after_periods:
-                    good |= holds
-            state = {**state, **after}
+            looking.longest = max(looking.longest, period + 1)
+            for start, duration, pieces in self.pieces_of(period, denser * self.pieces):
+                for piece, (after, lost) in enumerate(
+                    self.flow.advance(known, float(duration), pieces, count), 1
+                ):
+                    alive &= ~lost
+                    state = {**state, **after}
+                    moment = start + piece * duration / pieces
+                    if score is not None and self.counts_at(moment):
+                        score.look(state, made, alive)
+                    violates, alive = self.judge(state, alive, moment)
+                    if violates.any():
+                        yield from self.confirm(starts, violates, chosen, period + 1, denser)
+                known = {**known, **after}
             yield None
             if not alive.any():
                 return
-        if within:
-            yield from self.confirm(starts, alive & ~good, chosen, periods, denser)
+        if asked.reaches:
+            yield from self.confirm(starts, alive, chosen, periods, denser)
 
-    def holds(self, state: dict[str, Column], count: int) -> Truths:
+    def judge(self, state: dict[str, Column], alive: Truths, moment: Fraction) -> tuple[Truths, Truths]:
+        """Which of these runs violate the property at a moment, and which may still do so later."""
+        count = len(alive)
         found = self.watched(state, count)
-        return np.asarray(np.broadcast_to(found.columns[0], count) & ~found.lost[0])
+        holds, ends = (
+            np.asarray(np.broadcast_to(column, count) & ~lost)
+            for column, lost in zip(found.columns, found.lost, strict=True)
+        )
+        if not self.counts_at(moment):
+            holds = np.zeros(count, dtype=np.bool_)
+        if self.asked.reaches:
+            return np.zeros(count, dtype=np.bool_), alive & ~holds
+        return holds & alive, alive & ~holds & ~ends
 
     def choose_pieces(self, known: dict[str, Column], count: int) -> int:
         """As many as make the estimated error of a piece small, in most runs."""
         pieces = FIRST_PIECES
         while pieces < MOST_PIECES:
-            _, lost, error = self.flow.step(known, self.period / pieces, count, estimate=True)
+            _, lost, error = self.flow.step(known, float(self.period) / pieces, count, estimate=True)
             assert error is not None
             if lost.all() or np.quantile(error[~lost], 0.9) <= WANTED_ERROR:
                 break
@@ -274,12 +317,12 @@ class _ContinuousBatches:
         """The first of these runs again with finer steps; it is told if it violates the property then too."""
         pieces = denser * (self.pieces or FIRST_PIECES)
         for row in np.flatnonzero(rows)[:2]:
-            coarse = self.single_run(starts, int(row), chosen, periods, pieces)
-            fine = self.single_run(starts, int(row), chosen, periods, FINER * pieces)
+            coarse = self.single_run(starts, int(row), chosen, periods, pieces, 1)
+            fine = self.single_run(starts, int(row), chosen, periods, pieces, FINER)
             if fine is None or coarse is None:
                 continue
             open_starts = tuple(n for n, c in starts.columns.items() if len(np.unique(c)) > 1)
-            method = f"Dormand-Prince of order 5, {fine.pieces} steps in a period of {self.period:g}"
+            method = f"Dormand-Prince of order 5, {fine.pieces} steps in a period of {float(self.period):g}"
             error = _largest_difference(coarse, fine)
             yield SuspectedRun(
                 *fine.shown_points(),
@@ -288,45 +331,55 @@ class _ContinuousBatches:
                 self.looking.made,
                 method,
                 error,
+                next(starts.states(self.problem.environment, [int(row)])),
+                fine.moves,
                 open_starts,
             )
             return
 
     def single_run(
-        self, starts: StartSamples, row: int, chosen: list[dict[str, Column]], periods: int, pieces: int
+        self,
+        starts: StartSamples,
+        row: int,
+        chosen: list[dict[str, Column]],
+        periods: int,
+        pieces: int,
+        finer: int,
     ) -> _SingleRun | None:
         """One run, state by state, up to its violation."""
-        within = isinstance(self.problem.property, Within)
         state = {n: np.asarray(c[row : row + 1]) for n, c in starts.columns.items()}
-        times, states, controls = [0.0], [state], list[dict[str, float]]()
+        times, states, controls, moves = [0.0], [state], list[dict[str, float]](), list[Move]()
         nothing = RunNumbers(1, np.random.default_rng(0), plain=True)
-        seen = bool(self.holds(state, 1)[0])
-        if not within and seen:
-            return _SingleRun(times, states, (), pieces)
-        counts = _first_that_counts(self.problem)
-        good = within and seen and counts == 0
+        violates, alive = self.judge(state, np.ones(1, dtype=np.bool_), Fraction(0))
+        if violates[0]:
+            return _SingleRun(times, states, (), (), finer * pieces)
         for period in range(periods):
             made = self.model.step(state, 1, numbers_of_rows(nothing, np.arange(1)))
-            if made.transition[0] == ENDED or made.lost[0]:
+            if made.transition[0] == ENDED or made.lost[0] or not alive[0]:
                 return None
             held = made.decision.controls if made.decision is not None else {}
             controls.append({n: float(c[0]) for n, c in held.items()})
             picked = {n: c[row : row + 1] for n, c in chosen[period].items()}
+            values = {n: float(c[0]) for n, c in picked.items()}
+            moves.append(self.model.move(int(made.transition[0]), int(made.outcomes[0]), values))
             known = {**state, **picked, **held}
-            for piece, (after, lost) in enumerate(self.flow.advance(known, self.period, pieces, 1), 1):
-                if lost[0]:
-                    return None
-                state = {**state, **after}
-                times.append(period * self.period + piece * self.period / pieces)
-                states.append(state)
-                seen = bool(self.holds(state, 1)[0])
-                if not within and seen:
-                    return _SingleRun(times, states, tuple(controls), pieces)
-                at = period + piece / pieces
-                good = good or (within and seen and at >= counts)
-        if within and not good:
-            return _SingleRun(times, states, tuple(controls), pieces)
-        return None
+            for start, duration, parts in self.pieces_of(period, pieces, finer):
+                for piece, (after, lost) in enumerate(self.flow.advance(known, float(duration), parts, 1), 1):
+                    if lost[0]:
+                        return None
+                    state = {**state, **after}
+                    moment = start + piece * duration / parts
+                    times.append(float(moment))
+                    states.append(state)
+                    violates, alive = self.judge(state, alive, moment)
+                    if violates[0]:
+                        return _SingleRun(times, states, tuple(controls), tuple(moves), finer * pieces)
+                known = {**known, **after}
+        return (
+            _SingleRun(times, states, tuple(controls), tuple(moves), finer * pieces)
+            if self.asked.reaches and alive[0]
+            else None
+        )
 
 
 @dataclass(slots=True)
@@ -353,6 +406,7 @@ class _SingleRun:
     times: list[float]
     states: list[dict[str, Column]]
     controls: tuple[dict[str, float], ...]
+    moves: tuple[Move, ...]
     pieces: int
 
     def shown_points(self) -> tuple[tuple[float, ...], tuple[dict[str, float], ...]]:

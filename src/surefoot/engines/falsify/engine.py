@@ -44,11 +44,11 @@ class Falsify:
         )
 
     def objection(self, problem: Problem) -> str | None:
+        if is_in_continuous_time(problem):
+            return continuous_objection(problem)
         if not isinstance(problem.property, Never | Within | Eventually | Recurs):
             kind = type(problem.property).__name__
             return f"falsify looks for runs that violate Never, Within, Eventually or Recurs, not {kind}"
-        if is_in_continuous_time(problem):
-            return continuous_objection(problem)
         if problem.environment.overapproximate:
             return "the environment is an over-approximation: its runs may not exist"
         try:

@@ -54,15 +54,15 @@ def breed_population(
     count = len(old.starts)
     kept = max(4, round(ELITE * count))
     order = np.argsort(values, kind="stable")[:kept]
-    starts = _pick_starts(old.starts, order)
+    starts = pick_starts(old.starts, order)
     numbers = old.numbers.breed(len(order), lambda n: n[order])
     best = values[order]
     if old.elite_values is not None and old.elite_starts is not None and old.elite_numbers is not None:
-        starts = _join_starts(old.elite_starts, starts)
+        starts = join_starts(old.elite_starts, starts)
         numbers = _join_numbers(old.elite_numbers, numbers, rng)
         best = np.concatenate([old.elite_values, best])
         again = np.argsort(best, kind="stable")[:kept]
-        starts, best = _pick_starts(starts, again), best[again]
+        starts, best = pick_starts(starts, again), best[again]
         numbers = numbers.breed(len(again), lambda n: n[again])
     parents = rng.integers(len(best), size=(3, count))
     secants = _secant_shares(best, parents, rng)
@@ -87,10 +87,10 @@ def _secant_shares(
 
 
 def keep_first(starts: StartSamples, count: int) -> StartSamples:
-    return starts if count == len(starts) else _pick_starts(starts, np.arange(count))
+    return starts if count == len(starts) else pick_starts(starts, np.arange(count))
 
 
-def _pick_starts(starts: StartSamples, rows: NDArray[np.int64]) -> StartSamples:
+def pick_starts(starts: StartSamples, rows: NDArray[np.int64]) -> StartSamples:
     return StartSamples(
         {n: c[rows] for n, c in starts.columns.items()},
         "spread",
@@ -100,7 +100,7 @@ def _pick_starts(starts: StartSamples, rows: NDArray[np.int64]) -> StartSamples:
     )
 
 
-def _join_starts(first: StartSamples, second: StartSamples) -> StartSamples:
+def join_starts(first: StartSamples, second: StartSamples) -> StartSamples:
     columns = {n: np.concatenate([c, second.columns[n]]) for n, c in first.columns.items()}
     exact = {
         n: np.concatenate([s.exact.get(n, s.columns[n]).astype(object) for s in (first, second)])
@@ -131,7 +131,7 @@ def breed_starts(
 ) -> StartSamples:
     """Starts near those of the parents; each of them is one."""
     count = parents.shape[1]
-    base = _pick_starts(elite, parents[0])
+    base = pick_starts(elite, parents[0])
     manner: NDArray[np.int64] = rng.integers(
         0, 5, size=(count,)
     )  # as it was, by a difference, by noise, between two, by a secant
@@ -146,7 +146,7 @@ def breed_starts(
             columns[name] = column[taken]
             continue
         columns[name] = _move_column(column, kind, parents, manner, factor, environment.arithmetic, rng)
-    exact = _exact_columns(base, columns, manner)
+    exact = split_exact_columns(base, columns)
     moved = manner > 0
     fine = np.ones(count, dtype=np.bool_)
     fine[moved] = check_rows(
@@ -157,10 +157,10 @@ def breed_starts(
     )
     made = StartSamples(columns, "spread", elite.how, 0, exact)
     new = np.flatnonzero(rng.random(count) < REDRAWN)
-    joined = _join_starts(_join_starts(made, base), source.draw(max(len(new), 1), rng))
+    joined = join_starts(join_starts(made, base), source.draw(max(len(new), 1), rng))
     rows = np.where(fine, np.arange(count), count + np.arange(count))
     rows[new] = 2 * count + np.arange(len(new))
-    return _pick_starts(joined, rows)
+    return pick_starts(joined, rows)
 
 
 def _move_column(
@@ -182,14 +182,18 @@ def _move_column(
     if column.dtype.kind == "i":
         moved = np.rint(np.where(manner == 1, a + (b - c), moved))
         return np.asarray(np.where(manner == 0, column[parents[0]], moved), dtype=np.int64)
-    element = kind
-    while isinstance(element, Array):
-        element = element.element
-    if isinstance(element, Real) and element.float32:
+    return np.asarray(np.where(manner == 0, a, round_starts(moved, kind, spread, arithmetic)))
+
+
+def round_starts(
+    moved: NDArray[np.float64], kind: ValueType, spread: Any, arithmetic: Arithmetic
+) -> NDArray[np.float64]:
+    """Real numbers that a start may have where they were moved to."""
+    while isinstance(kind, Array):
+        kind = kind.element
+    if isinstance(kind, Real) and kind.float32:
         return np.asarray(moved.astype(np.float32), dtype=np.float64)
-    if arithmetic is Arithmetic.EXACT:
-        moved = np.where(manner == 0, a, shorten_numbers(moved, spread))
-    return np.asarray(moved)
+    return shorten_numbers(moved, spread) if arithmetic is Arithmetic.EXACT else moved
 
 
 def shorten_numbers(values: NDArray[np.float64], spread: Any) -> NDArray[np.float64]:
@@ -198,9 +202,7 @@ def shorten_numbers(values: NDArray[np.float64], spread: Any) -> NDArray[np.floa
     return np.asarray(np.rint(values / grain) * grain)
 
 
-def _exact_columns(
-    base: StartSamples, columns: Mapping[str, Column], manner: NDArray[np.int64]
-) -> dict[str, NDArray[Any]]:
+def split_exact_columns(base: StartSamples, columns: Mapping[str, Column]) -> dict[str, NDArray[Any]]:
     """Fractions of parents where nothing was changed."""
     found = {}
     for name, fractions in base.exact.items():

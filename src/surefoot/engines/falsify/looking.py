@@ -15,13 +15,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.engines.falsify.archive import Archive, Origins, Stretch, make_archive
-from surefoot.engines.falsify.evolution import Population, breed_population, keep_first
+from surefoot.engines.falsify.decision_boundaries import (
+    BoundaryPairs,
+    Decisions,
+    can_be_halved,
+    middle_starts,
+)
+from surefoot.engines.falsify.descent import LEAST_NEAR, NEAR, line_moves, make_point, probe_moves
+from surefoot.engines.falsify.evolution import Population, breed_population, keep_first, pick_starts
 from surefoot.engines.falsify.joined_runs import join_runs
 from surefoot.engines.falsify.nearness import describe_nearest
-from surefoot.engines.falsify.robustness import make_robustness
+from surefoot.engines.falsify.robustness import Distances, make_robustness
 from surefoot.engines.falsify.score import Score
 from surefoot.engines.falsify.suspicion import Origin, confirm_some, confirm_stepwise, origin_in
-from surefoot.engines.falsify.watch import Watch, compile_watched, hash_rows, limit_runs, watched_condition
+from surefoot.engines.falsify.watch import (
+    Watch,
+    compile_watched,
+    hash_rows,
+    limit_runs,
+    step_under_watch,
+    watched_condition,
+)
 from surefoot.problem.identity import ProblemIdentity
 from surefoot.problem.meaning.decision import action_names
 from surefoot.problem.policy import Choose, NeuralPolicy
@@ -30,7 +44,7 @@ from surefoot.problem.property import Never, Recurs, Within
 from surefoot.problem.semantics import State
 from surefoot.simulate.batch.conditions import BatchConditions
 from surefoot.simulate.batch.model import BatchModel, BatchStep, Rows, make_batch_model
-from surefoot.simulate.batch.numbers import GivenNumbers, Numbers, RunNumbers, numbers_of_rows
+from surefoot.simulate.batch.numbers import GivenNumbers, Numbers, RunNumbers
 from surefoot.simulate.batch.runs import BatchRuns, begin_runs
 from surefoot.simulate.batch.state_columns import rows_from_columns
 from surefoot.simulate.starts import StartSamples, StartSource, prepare_starts, with_corners
@@ -45,6 +59,8 @@ FEW_TRANSITIONS = 40  # with more the reference takes long for a step: long runs
 MOST_CELLS = 2**20  # runs times steps of a batch: they are remembered
 SEARCH_STEPS = (32, 128, 512)
 POPULATION, GENERATIONS, PATIENCE = 200, 24, 6
+PAIRS, BISECTIONS, BISECTED_STEPS = 32, 48, 16  # of starts between which decisions differ
+DESCENTS = 8  # steps down a gradient in a search
 MOST_DOUBTS = 16  # suspicions of a batch that are made again in vain
 FIRST_LOOK, FIRST_LOOK_AT_MANY = 2, 3  # batches; others need long to encode a step with many transitions
 TIMES_AS_LONG, MOST_TIMES_AS_LONG = 2.0, 8.0  # may a first look at (some times as) many transitions last
@@ -185,6 +201,7 @@ class RunBatches:
                 place = (number - WIDEST_FIRST + 1) // 2
                 yield from self.search(self.limit(SEARCH_STEPS[place % len(SEARCH_STEPS)]))
                 yield from self.explore()
+                yield from self.bisect_decisions(self.limit(BISECTED_STEPS))
                 if (wanted := self.rare_output(place)) is not None:
                     yield from self.search(self.limit(SEARCH_STEPS[place % len(SEARCH_STEPS)]), wanted)
             if self.is_done():
@@ -226,8 +243,12 @@ class RunBatches:
         score: Score | None = None,
         archive: Archive | None = None,
         origins: Origins = (),
+        decided: Decisions | None = None,
     ) -> Generator[Trace | None, None, None]:
-        """One batch of runs, step by step; `archive` keeps states, `origins`: they go on from kept ones."""
+        """One batch of runs, step by step; `archive` keeps states, `origins`: they go on from kept ones.
+
+        `decided`: where the decisions are noted, by step and run.
+        """
         problem, looking = self.problem, self.looking
         runs, watch = begin_runs(self.model, starts.columns), Watch(problem, self.watched, len(starts))
         score = score or Score(problem, self.robustness, len(starts), steps)
@@ -246,26 +267,20 @@ class RunBatches:
                 yield from confirm_some(problem, runs, origin, rows)
                 doubts += len(rows)
 
-        for step in range(steps + 1):
-            state, alive, rows = runs.state, runs.alive.copy(), runs.rows
-            numbers.step = step
-            made = runs.advance(numbers_of_rows(numbers, rows), by_probability=by_probability)
-            suspicious = watch.look(state, alive, rows, made)
-            yield from confirm(suspicious)
-            distances = score.look(state, alive, rows, made)
+        for step in step_under_watch(runs, watch, numbers, steps, by_probability=by_probability):
+            yield from confirm(step.suspicious)
+            distances = score.look(step.state, step.alive, step.rows, step.made)
             if archive is not None:
-                archive.note(state, alive, rows, distances, step)
-            self._count_decisions(made)
-            looking.taken += len(rows)
-            looking.longest = max(looking.longest, step)
-            if step + 1 == returns or step == steps or not runs.alive.any():
+                archive.note(step.state, step.alive, step.rows, distances, step.number)
+            self._count_decisions(step.made)
+            if decided is not None and step.made.decision is not None:
+                decided[step.number, step.rows] = step.made.decision.actions
+            looking.taken += len(step.rows)
+            looking.longest = max(looking.longest, step.number)
+            if step.number + 1 == returns or step.number == steps or not runs.alive.any():
                 returns *= RETURNS[1]
                 yield from confirm(watch.find_returning())
             yield None
-            if not runs.alive.any():
-                break
-            if 2 * runs.alive.sum() < runs.count:
-                runs.drop_dead()
         if self.open and watch.hashes:
             yield from self._join(watch, runs, origin)
         score.finish(watch)
@@ -333,7 +348,7 @@ class RunBatches:
         starts = self.draw(lanes, rng, corners=True)
         population = Population(starts, GivenNumbers(len(starts), steps, rng))
         best, since = np.inf, 0
-        for _ in range(GENERATIONS):
+        for generation in range(GENERATIONS):
             if self.is_done():
                 return
             runs = keep_first(population.starts, limit_runs(self.looking, len(population.starts)))
@@ -341,6 +356,8 @@ class RunBatches:
             yield from self.batch(runs, population.numbers, steps, score=score)
             if len(runs) < len(population.starts):
                 return
+            if generation == 0 and wanted is None:
+                yield from self.descend(runs, population.numbers, score.values, steps)
             nearest = float(score.values.min())
             best, since = (nearest, 0) if nearest < best else (best, since + 1)
             if since > PATIENCE:
@@ -348,6 +365,64 @@ class RunBatches:
             population = breed_population(
                 self.problem.environment, population, score.values, self.source(False, rng), rng
             )
+
+    def descend(
+        self, runs: StartSamples, numbers: GivenNumbers, values: Distances, steps: int
+    ) -> Iterator[Trace | None]:
+        """From the nearest of some runs down the gradient, as long as that comes nearer."""
+        point = make_point(self.problem.environment, runs, int(values.argmin()), numbers)
+        near = NEAR
+        for _ in range(DESCENTS):
+            if point is None or self.is_done() or near < LEAST_NEAR:
+                return
+            probes = probe_moves(point, near)
+            around = yield from self._distances(*point.move(probes), steps)
+            moves = line_moves(probes, around)
+            if moves is None:
+                return
+            along = yield from self._distances(*point.move(moves), steps)
+            if along.min() < around[0]:
+                point = point.at(moves[along.argmin()])
+            else:
+                near /= 16
+
+    def bisect_decisions(self, steps: int) -> Iterator[Trace | None]:
+        """Runs that begin nearer and nearer to where the policy begins to decide otherwise."""
+        environment = self.problem.environment
+        if self.decisions is None or not can_be_halved(environment):
+            return
+        rng = self.next_rng()
+        starts = self.draw(2 * PAIRS, rng, corners=False)
+        half = len(starts) // 2
+        numbers = GivenNumbers(half, steps, rng)
+        sides = [pick_starts(starts, np.arange(half) + offset) for offset in (0, half)]
+        here = yield from self._decisions(sides[0], numbers, steps)
+        there = yield from self._decisions(sides[1], numbers, steps)
+        pairs = BoundaryPairs(sides[0], sides[1], here, there)
+        for _ in range(BISECTIONS):
+            if not (rows := pairs.open()).any() or self.is_done():
+                return
+            if not rows.all():
+                kept, pairs = np.flatnonzero(rows), pairs.keep(rows)
+                numbers = numbers.breed(len(kept), lambda n, kept=kept: n[kept])  # type: ignore[misc]
+            middle = middle_starts(environment, pairs.first, pairs.second)
+            made = yield from self._decisions(middle, numbers, steps)
+            pairs = pairs.narrow(middle, made)
+
+    def _decisions(
+        self, starts: StartSamples, numbers: GivenNumbers, steps: int
+    ) -> Generator[Trace | None, None, Decisions]:
+        """What is decided in each step of a batch."""
+        found = np.full((steps + 1, len(starts)), -1)
+        yield from self.batch(starts, numbers, steps, decided=found)
+        return found
+
+    def _distances(
+        self, starts: StartSamples, numbers: GivenNumbers, steps: int
+    ) -> Generator[Trace | None, None, Distances]:
+        score = Score(self.problem, self.robustness, len(starts), steps)
+        yield from self.batch(starts, numbers, steps, score=score)
+        return score.values
 
 
 def _growing(

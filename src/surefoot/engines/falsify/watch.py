@@ -7,6 +7,7 @@ round for ever.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -17,6 +18,8 @@ from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs, Within
 from surefoot.simulate.batch.conditions import BatchConditions, compile_batch_conditions
 from surefoot.simulate.batch.model import ENDED, BatchModel, BatchStep, Rows
+from surefoot.simulate.batch.numbers import Numbers, numbers_of_rows
+from surefoot.simulate.batch.runs import BatchRuns
 from surefoot.simulate.batch.state_columns import Names
 from surefoot.term.columns import Truths
 from surefoot.term.term import Term
@@ -106,6 +109,33 @@ class Watch:
         back = np.where(same, order[1:], len(table)).min(axis=0)
         rows = np.flatnonzero(back < len(table))
         return rows[np.argsort(back[rows], kind="stable")]
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedStep:
+    """States of runs, the step that leaves them, and which of the runs are suspicious there."""
+
+    number: int
+    state: Names
+    alive: Truths
+    rows: Rows  # the numbers of these runs
+    made: BatchStep
+    suspicious: Rows
+
+
+def step_under_watch(
+    runs: BatchRuns, watch: Watch, numbers: Numbers, steps: int, *, by_probability: bool = True
+) -> Iterator[WatchedStep]:
+    """So many steps of a batch, as long as a run is alive; runs that are over are dropped on the way."""
+    for number in range(steps + 1):
+        state, alive, rows = runs.state, runs.alive.copy(), runs.rows
+        numbers.step = number
+        made = runs.advance(numbers_of_rows(numbers, rows), by_probability=by_probability)
+        yield WatchedStep(number, state, alive, rows, made, watch.look(state, alive, rows, made))
+        if not runs.alive.any():
+            return
+        if 2 * runs.alive.sum() < runs.count:
+            runs.drop_dead()
 
 
 def hash_rows(state: Names, count: int) -> NDArray[np.uint64]:

@@ -16,6 +16,8 @@ from surefoot.solvers.marabou import Marabou
 from surefoot.solvers.milp import Milp
 from surefoot.solvers.z3 import Z3
 
+TESTS = ("guard", "relaxed", "exact", "relations", "fixing")
+
 
 @dataclass(frozen=True, slots=True)
 class Configuration:

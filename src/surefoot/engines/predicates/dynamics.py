@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 from typing import TypeAlias
 
 from surefoot.errors import InvalidProblem, Unsupported
@@ -43,6 +44,10 @@ from surefoot.term.value_types import Bool, Int, Real
 from surefoot.verdict.verdict import Refused
 
 Picks: TypeAlias = Mapping[str, Const]
+
+
+class OutOfTime(Exception):
+    """The budget ended while states were enumerated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,6 +293,12 @@ def _check_positive(term: Term, outputs: frozenset[str]) -> None:
             pass
         case _ if free_names(term) & outputs:
             raise Unsupported("this use of network outputs is not covered by predicate abstraction")
+
+
+def count_states(dynamics: Dynamics) -> float:
+    """How many states there are; infinity where there is no end of them."""
+    ranges = [scalar_domain(k) for k in dynamics.layout.kinds.values()]
+    return prod(len(r) for r in ranges if r is not None) if None not in ranges else float("inf")
 
 
 def scalar_domain(kind: Scalar) -> range | None:

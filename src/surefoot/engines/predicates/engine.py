@@ -6,33 +6,19 @@ the second; any action within the rounding error of the best output counts. If n
 reached from an abstract start the property holds (Proposition 3). The search from the starts is the paper's;
 how its tests are answered differs: where all states can be looked at once the exact relation is read off a
 table (`tabulated`), otherwise each test of Algorithm 2 is a question to a solver (`asked`).
+
+What answers is imported where it is asked: every command knows this engine, few use it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import inf
 from typing import ClassVar, Literal
 
 from surefoot.engines.engine_text import show_changes
-from surefoot.engines.predicates.configurations import CONFIGURATIONS, Configuration
-from surefoot.engines.predicates.dynamics import Dynamics, build_dynamics
-from surefoot.engines.predicates.enumerative import probability_bounds
-from surefoot.engines.predicates.enumerative.boxes import closed_set_from_table
-from surefoot.engines.predicates.enumerative.lazy_table import reachable_part
-from surefoot.engines.predicates.enumerative.partition import partition_states, reach_states
-from surefoot.engines.predicates.enumerative.refinement import (
-    TableAbstraction,
-    abstract_table,
-    refine_until_interrupted,
-)
-from surefoot.engines.predicates.enumerative.table import OutOfTime, count_states, tabulate_states
-from surefoot.engines.predicates.graph import enumerative_graph
-from surefoot.engines.predicates.inductive_invariant import holds_by_invariant
-from surefoot.engines.predicates.symbolic.expansion import TESTS
-from surefoot.engines.predicates.symbolic.refinement import check_symbolically
-from surefoot.engines.predicates.symbolic.search import symbolic_search
-from surefoot.engines.predicates.violations import find_table_violation
+from surefoot.engines.predicates.configurations import CONFIGURATIONS, TESTS, Configuration
+from surefoot.engines.predicates.dynamics import Dynamics, OutOfTime, build_dynamics, count_states
 from surefoot.errors import SurefootError, Unsupported, did_you_mean
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
@@ -47,9 +33,7 @@ from surefoot.term.arguments import (
     whole_number,
 )
 from surefoot.term.term import Term, term_from_python
-from surefoot.verdict.artifact import AbstractGraph, QueryStatistics
-from surefoot.verdict.sentences import count_noun
-from surefoot.verdict.verdict import Holds, ProofArgument, Reason, Unknown, Vacuous, Verdict
+from surefoot.verdict.verdict import Reason, Unknown, Verdict
 from surefoot.work.budget import Budget
 from surefoot.work.deadline import call_in_time
 
@@ -116,6 +100,8 @@ class Predicates:
 
     def _objection_of_questions(self, model: Dynamics) -> str | None:
         """Where it takes long to find out whether it can be asked, that is left for later."""
+        from surefoot.engines.predicates.symbolic.search import symbolic_search
+
         quickly, answerers = Budget(QUICKLY), self._selected_configuration().answerers()
         try:
             call_in_time(
@@ -140,7 +126,9 @@ class Predicates:
             return "predicates bounds a probability only where that is asked for, by --bounds"
         if self.means == "cells" or self.configuration != "native":
             return "predicates bounds probabilities from a table, not with --means cells"
-        return probability_bounds.probability_objection(problem, self.predicates, TABULATED)
+        from surefoot.engines.predicates.enumerative.probability_bounds import probability_objection
+
+        return probability_objection(problem, self.predicates, TABULATED)
 
     def _cannot_ask(self) -> str | None:
         if self.configuration not in CONFIGURATIONS:
@@ -170,13 +158,16 @@ class Predicates:
     def check(self, problem: Problem, budget: Budget) -> Verdict:
         try:
             if isinstance(problem.property, Probability):
-                most = self.max_predicates
-                return probability_bounds.bound_probability(
-                    problem, self.predicates, self.fixed, most, budget
-                )
+                from surefoot.engines.predicates.enumerative.probability_bounds import bound_probability
+
+                return bound_probability(problem, self.predicates, self.fixed, self.max_predicates, budget)
             model = build_dynamics(problem)
             if self._has_table(model):
-                return _check_by_table(self, model, budget)
+                from surefoot.engines.predicates.table_check import check_by_table
+
+                return check_by_table(self, model, budget)
+            from surefoot.engines.predicates.symbolic.refinement import check_symbolically
+
             chosen = self._selected_configuration()
             return check_symbolically(
                 model,
@@ -192,59 +183,3 @@ class Predicates:
             return Unknown(Reason.TIMEOUT, "the budget ended before all states were looked at")
         except Unsupported as why:
             return Unknown(Reason.INCOMPLETE, str(why))
-
-
-def _check_by_table(engine: Predicates, model: Dynamics, budget: Budget) -> Verdict:
-    begun = budget.elapsed_seconds()
-    conditions = [model.expand_predicate(p) for p in engine.predicates]
-    if engine.fixed:
-        table, parts, looked = reachable_part(model, conditions, budget)
-    else:
-        table = tabulate_states(model, budget)
-        parts, looked = partition_states(table, conditions), len(table)
-    tests = (
-        QueryStatistics("steps from a table", looked, len(table.sources), budget.elapsed_seconds() - begun),
-    )
-    if not table.starts.size:
-        return Vacuous("there is no start state")
-    unsafe = table.bad | table.trouble
-    found = abstract_table(table, unsafe, engine.predicates, parts)
-    concrete = reach_states(table)
-    stopped, interrupted = None, False
-    if not engine.fixed and not (concrete.reached & unsafe).any():
-        found, stopped, interrupted = refine_until_interrupted(found, budget, engine.max_predicates)
-    graph = enumerative_graph(table, found.shown, found.parts, found.reached, tests)
-    graph = replace(graph, refinements=found.refinements)
-    if interrupted:
-        what = f"interrupted by the user with {count_noun(len(found.shown), 'predicate')}"
-        seen = "" if model.doubt else "; no run reaches a bad state, but that is not certified"
-        return Unknown(Reason.INTERRUPTED, what + seen, artifact=graph)
-    if (concrete.reached & table.bad).any():
-        return find_table_violation(table, concrete, graph, budget)
-    if (concrete.reached & table.trouble).any():
-        what = "a run comes to a state in which the model has no value, or leaves the range of a variable"
-        return Unknown(Reason.INCOMPLETE, what, artifact=graph)
-    if model.doubt:
-        return Unknown(Reason.NUMERICS, model.doubt.detail, artifact=graph)
-    return _holds_verdict(engine, found, graph, stopped)
-
-
-def _holds_verdict(
-    engine: Predicates, found: TableAbstraction, graph: AbstractGraph, stopped: str | None
-) -> Verdict:
-    if found.is_safe:
-        sizes = (
-            f"{count_noun(len(graph.states), 'state')} and {count_noun(len(graph.predicates), 'predicate')}"
-        )
-        how = f"by a predicate abstraction with {sizes}"
-        return holds_by_invariant(found.table.dynamics, graph, how, closed_set_from_table(found, graph))
-    if stopped is None:
-        unsafe = sum(s.unsafe for s in graph.states)
-        what = (
-            f"{unsafe} of {len(graph.states)} abstract states are unsafe, though no run reaches a bad state"
-        )
-        return Unknown(Reason.INCOMPLETE, f"{what}; leave out --fixed to refine", artifact=graph)
-    how = f"all {len(found.table)} states were looked at, but {stopped}"
-    return Holds(
-        None, engine.name, as_asked=True, how=how, argument=ProofArgument("graph", 0), artifact=graph
-    )

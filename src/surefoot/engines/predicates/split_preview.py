@@ -15,11 +15,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from surefoot.engines.predicates.dynamics import Dynamics, build_dynamics
+from surefoot.engines.predicates.dynamics import Dynamics, OutOfTime, build_dynamics
 from surefoot.engines.predicates.enumerative.columns import Mask
 from surefoot.engines.predicates.enumerative.partition import Ids, reach_cells, refine_partition
 from surefoot.engines.predicates.enumerative.refinement import TableAbstraction, abstract_table
-from surefoot.engines.predicates.enumerative.table import OutOfTime, tabulate_states
+from surefoot.engines.predicates.enumerative.table import tabulate_states
 from surefoot.engines.predicates.graph import enumerative_graph
 from surefoot.engines.predicates.split_candidates import (
     Candidate,

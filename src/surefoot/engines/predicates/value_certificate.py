@@ -20,7 +20,8 @@ from surefoot.engines.predicates.enumerative.partition import Partition
 from surefoot.engines.predicates.enumerative.table import Indices, StateTable
 from surefoot.engines.process_certificate import encode_bounds, process_certificate
 from surefoot.errors import SurefootError
-from surefoot.explore import ExploredModel, States, explore_problem
+from surefoot.explore.exploration import explore_problem
+from surefoot.explore.explored_model import ExploredModel, States
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Probability
 from surefoot.reductions.expand import ScalarTree

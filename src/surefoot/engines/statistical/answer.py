@@ -34,8 +34,9 @@ from surefoot.errors import InvalidProblem, SurefootError, did_you_mean
 from surefoot.explore.row_layout import row_layout
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Probability
-from surefoot.simulate import PathProperty, RunSimulator, make_simulator
+from surefoot.simulate.path_property import PathProperty
 from surefoot.simulate.run_fate import can_settle
+from surefoot.simulate.simulator import RunSimulator, make_simulator
 from surefoot.solvers.sampling.boundary.store import user_folder
 from surefoot.solvers.sampling.empirical_bernstein import Betting
 from surefoot.solvers.sampling.interruptible import Interruptible, plan_share

@@ -20,7 +20,7 @@ from surefoot.engines.statistical.question import (
     StartCell,
     named_counts,
 )
-from surefoot.simulate import FAILED, SUCCEEDED, UNDECIDED, RunOutcomes
+from surefoot.simulate.path_property import FAILED, SUCCEEDED, UNDECIDED, RunOutcomes
 from surefoot.solvers.sampling.boundary.store import user_folder
 from surefoot.solvers.sampling.empirical_bernstein import Betting, RewardRange
 from surefoot.solvers.sampling.methods import choose_interruptible_plan
@@ -90,7 +90,7 @@ def _episode_prefixes(make: MakeEpisodes, *given: Any) -> Callable[..., Prefix]:
     """What makes episodes by their numbers."""
     episode = make(*given)
 
-    def sample_episodes(seed: int, _: int | None, first: int, count: int) -> RunOutcomes:
+    def sample_episodes(seed: int, _: int | None, first: int, count: int, __: float) -> RunOutcomes:
         seeds = philox_words(seed, np.arange(first, first + count), 0, 1)[:, 0] >> np.uint64(33)
         made = [episode(int(own)) for own in seeds]
         gained = np.array([total for _, _, total in made], dtype=float)

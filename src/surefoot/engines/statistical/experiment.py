@@ -15,13 +15,14 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import monotonic
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.engines.statistical.question import StartCell, total_counts
 from surefoot.errors import InvalidProblem, SurefootError
-from surefoot.simulate import RunOutcomes
+from surefoot.simulate.path_property import UNDECIDED, RunOutcomes
 from surefoot.verdict.verdict import Reason
 from surefoot.work.budget import Budget
 from surefoot.work.child import WorkerDied
@@ -41,29 +42,41 @@ _LONG = 5.0  # seconds of work that are worth starting them
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
-    """The runs of a batch up to the first that cannot be made, and why that is so."""
+    """The runs of a batch up to the first that cannot be made, and why that is so; `cut`: the time ended
+    while they were under way, and those that were not over by then are undecided.
+
+    That is sound whichever they are: an interval covers both ends that they may come to.
+    """
 
     runs: RunOutcomes
     error: SurefootError | None = None
+    cut: bool = False
 
 
-def run_prefixes(make: Callable[[int, int | None, int, int], RunOutcomes]) -> Callable[..., Prefix]:
+MakeRuns: TypeAlias = Callable[[int, int | None, int, int, float], RunOutcomes]  # …, until when
+
+
+def run_prefixes(make: MakeRuns) -> Callable[..., Prefix]:
     """A run that cannot be made matters only if its turn comes: whatever precedes it is kept."""
 
-    def make_prefix(seed: int, start: int | None, first: int, count: int) -> Prefix:
+    def make_prefix(seed: int, start: int | None, first: int, count: int, until: float) -> Prefix:
         try:
-            return Prefix(make(seed, start, first, count))
+            made = make(seed, start, first, count, until)
+            missing = len(made.outcome) < count or bool(made.count(UNDECIDED))
+            return Prefix(made, cut=missing and monotonic() >= until)
         except SurefootError as error:
             if count == 1:
                 return Prefix(_restore_runs(np.empty(0, dtype=np.int8)), error)
         half = count // 2
-        before = make_prefix(seed, start, first, half)
-        if before.error is not None:
+        before = make_prefix(seed, start, first, half, until)
+        if before.error is not None or before.cut:
             return before
-        after = make_prefix(seed, start, first + half, count - half)
-        return Prefix(_concatenate_runs(before.runs, after.runs), after.error)
+        after = make_prefix(seed, start, first + half, count - half, until)
+        return Prefix(_concatenate_runs(before.runs, after.runs), after.error, after.cut)
 
-    return make_prefix
+    return lambda seed, start, first, count, seconds: make_prefix(
+        seed, start, first, count, monotonic() + seconds
+    )
 
 
 @dataclass(slots=True)
@@ -119,8 +132,11 @@ class Experiment:
             if self.budget.is_spent():
                 return Reason.TIMEOUT.value
             self._give(waiting)
-            for ticket, made in self.crew.answers(min(_LOOK_UP, self.budget.remaining())):
+            answers = self.crew.answers(min(_LOOK_UP, self.budget.remaining()))
+            for ticket, made in answers:
                 self._receive_batch(ticket, made)
+            if any(made.cut for _, made in answers):
+                return Reason.TIMEOUT.value
             while waiting and not self.cells[waiting[0]].open:
                 waiting.popleft()
             if monotonic() - told >= _TELL_SECONDS:
@@ -155,7 +171,8 @@ class Experiment:
                     cell.assigned = first + count
                     self.tickets += 1
                     self.given[self.tickets] = (number, first, count, monotonic())
-                    self.crew.ask(self.tickets, self.seed, cell.start, first, count)
+                    seconds = max(0.0, self.budget.remaining() - _LOOK_UP)
+                    self.crew.ask(self.tickets, self.seed, cell.start, first, count, seconds)
                     if spare:
                         break
 
@@ -175,7 +192,7 @@ class Experiment:
         number, first, count, since = self.given.pop(ticket)
         runs = made.runs
         self.paces[number].learn(count, monotonic() - since)
-        if self.directory is not None and len(runs.outcome):
+        if self.directory is not None and len(runs.outcome) and not made.cut:
             rewards = (
                 (runs.reward_low, runs.reward_high) if runs.reward_low.any() or runs.reward_high.any() else ()
             )

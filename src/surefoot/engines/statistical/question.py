@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from surefoot.engines.statistical.sobel_wald import SobelWaldProgress, SobelWaldTest
 from surefoot.errors import SurefootError
-from surefoot.simulate import ENDED, FAILED, STALLED, UNDECIDED, RunOutcomes
+from surefoot.simulate.path_property import ENDED, FAILED, STALLED, UNDECIDED, RunOutcomes
 from surefoot.solvers.sampling import plan as codes
 from surefoot.solvers.sampling.empirical_bernstein import Betting, RewardProgress
 from surefoot.solvers.sampling.interruptible import Interruptible

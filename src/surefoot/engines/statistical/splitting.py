@@ -24,8 +24,8 @@ from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.explore.explored_model import RowStates
 from surefoot.explore.row_layout import row_layout
 from surefoot.problem.problem import Problem
-from surefoot.simulate import FAILED, SUCCEEDED, UNDECIDED, PathProperty, RunOutcomes
 from surefoot.simulate.interpreted_simulation import InterpretedSimulation, RunInProgress
+from surefoot.simulate.path_property import FAILED, SUCCEEDED, UNDECIDED, PathProperty, RunOutcomes
 from surefoot.simulate.simulator import start_rows
 from surefoot.solvers.sampling.plan import ConfidenceInterval
 from surefoot.solvers.sampling.rare_events import RareEventPlan, RareProgress
@@ -90,7 +90,8 @@ class SplittingTrees:
         term = parse_term(self.importance)
         self._level = compile_closure(term, layout.slots, layout.kinds, environment.arithmetic)
 
-    def runs(self, seed: int, start: int | None, first: int, count: int) -> RunOutcomes:
+    def runs(self, seed: int, start: int | None, first: int, count: int, until: float = inf) -> RunOutcomes:
+        """Trees are always grown to their end."""
         trees: list[_Tree] = []
         for begin in range(first, first + count, _AT_ONCE):
             trees += self._grow_trees(seed, start, range(begin, min(begin + _AT_ONCE, first + count)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise, product
-from math import ceil, floor
+from math import ceil, floor, inf
 from typing import Any
 
 from surefoot.errors import InvalidProblem, did_you_mean
@@ -13,7 +13,8 @@ from surefoot.explore.explored_model import RowStates
 from surefoot.explore.row_layout import RowLayout, row_layout
 from surefoot.problem.environment import Environment
 from surefoot.problem.problem import Problem
-from surefoot.simulate import PathProperty, RunOutcomes, RunSimulator, make_simulator
+from surefoot.simulate.path_property import PathProperty, RunOutcomes
+from surefoot.simulate.simulator import RunSimulator, make_simulator
 from surefoot.simulate.starts.start_cases import NoStart, block_cases, read_start_condition
 from surefoot.term.term import Const, Term, Var, conjunction_of
 from surefoot.term.value_types import Arithmetic, Int, Real
@@ -58,10 +59,10 @@ class CellSimulator:
         self.starts = RowStates(layout, tuple(rows))
         self.law = ""
 
-    def runs(self, seed: int, start: int | None, first: int, count: int) -> RunOutcomes:
+    def runs(self, seed: int, start: int | None, first: int, count: int, until: float = inf) -> RunOutcomes:
         assert start is not None
         own = Stream(seed, start, 0, _PURPOSE).word()  # another seed for each cell
-        return self._simulator(start).runs(own, None, first, count)
+        return self._simulator(start).runs(own, None, first, count, until)
 
     def _simulator(self, cell: int) -> RunSimulator:
         if cell not in self._simulators:

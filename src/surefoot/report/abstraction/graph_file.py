@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from surefoot.engines.predicates import Predicates
-from surefoot.engines.predicates.split_preview import with_splits
 from surefoot.engines.protocol import Engine
 from surefoot.formats.result_json.write import abstract_graph_to_json
 from surefoot.problem.problem import Problem
@@ -48,6 +47,8 @@ def with_splits_tried(
     if isinstance(verdict, Unknown) and verdict.reason is Reason.INTERRUPTED:
         return result
     assert isinstance(verdict, Proved | Violated | Holds | Unknown)
+    from surefoot.engines.predicates.split_preview import with_splits  # with all that it needs
+
     try:
         tests = engine.asked_tests()
         artifact = call_in_time(

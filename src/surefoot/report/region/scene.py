@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from surefoot.certify.barrier.claim import read_claimed_sets
-from surefoot.problem.problem import Problem
+from surefoot.problem.problem import Problem, in_time
 from surefoot.query.polynomial import Polynomial
 from surefoot.reductions.barrier import (
     ControlSystem,
     barrier_rows,
     read_control_system,
 )
-from surefoot.reductions.discretise import discretise, in_time
+from surefoot.reductions.discretise import discretise
 from surefoot.report.region.sample_runs import SampleRun, sample_shield_runs
 from surefoot.term.printer import show_term
 from surefoot.term.term import Term
@@ -85,9 +85,18 @@ def certified_scene(problem: Problem, content: Mapping[str, Any], title: str, se
     """The sets of a certificate that was accepted, with runs of the problem from its starts."""
     executed = discretise(problem, continuous=True)
     system = read_control_system(executed)
-    drawn = executed if system.motion is None else discretise(in_time(problem, "steps", "rk4"))
+    drawn = executed if system.motion is None else discretise(_by_periods(problem))
     runs, proposed = sample_shield_runs(drawn, system, [system.initial], seed)
     return make_scene(title, system, read_claimed_sets(content), runs, proposed, certified=True)
+
+
+def _by_periods(problem: Problem) -> Problem:
+    """Runs to draw: one step of Runge and Kutta for each control period."""
+    by_steps = in_time(problem, "steps", "rk4")
+    flow = by_steps.environment.flow
+    assert flow is not None
+    whole = replace(flow, step=flow.control_period, period=None)
+    return replace(by_steps, environment=replace(by_steps.environment, flow=whole))
 
 
 def synthesis_scene(made: ShieldSynthesis, title: str, seed: int) -> Scene:
@@ -96,7 +105,7 @@ def synthesis_scene(made: ShieldSynthesis, title: str, seed: int) -> Scene:
 
     branches = made.found.branches
     covered = [tuple(box) for box in covered_boxes([b.set.proof for b in branches], made.system.initial)]
-    drawn = discretise(in_time(made.problem, "steps", "rk4")) if made.system.motion else made.problem
+    drawn = discretise(_by_periods(made.problem)) if made.system.motion else made.problem
     runs, proposed = sample_shield_runs(drawn, made.system, covered, seed) if branches else ((), "")
     sets = [(b.set.domain, b.set.barrier, b.then) for b in branches]
     return make_scene(title, made.system, sets, runs, proposed, certified=made.accepted)

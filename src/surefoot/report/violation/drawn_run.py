@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import isfinite, nan
 from typing import Any
@@ -11,13 +11,14 @@ from typing import Any
 from surefoot.errors import InvalidProblem
 from surefoot.problem.environment import Environment
 from surefoot.problem.problem import Problem
-from surefoot.problem.property import Eventually, Never, NeverBefore, Recurs, Within
+from surefoot.problem.property import Eventually, Never, NeverBefore, Recurs, Timed, Within
 from surefoot.problem.semantics import names_in_state
 from surefoot.reductions.discretise import discretise
 from surefoot.report.violation.condition_parts import number_text
 from surefoot.term.evaluate import evaluate_term
 from surefoot.term.term import Term, Var, free_names, split_target
 from surefoot.term.value_types import Arithmetic
+from surefoot.verdict.artifact import SuspectedRun
 from surefoot.verdict.sentences import count_noun
 from surefoot.verdict.verdict import Trace
 
@@ -60,24 +61,33 @@ def watched_conditions(problem: Problem) -> tuple[WatchedCondition, ...]:
             return WatchedCondition(bad, "bad"), WatchedCondition(goal, "goal")
         case Within(good) | Eventually(good) | Recurs(good):
             return (WatchedCondition(good, "goal"),)
+        case Timed(plain):
+            return watched_conditions(replace(problem, property=plain))
         case _:
             return ()
 
 
 def draw_traces(problem: Problem, traces: Sequence[Trace], wanted: Collection[str]) -> tuple[DrawnRun, ...]:
     """Runs of the reference with the values of variables and of the wanted names."""
-    executed, factor = discretise(problem), time_factor(problem.environment)
+    executed, factor = discretise(problem, continuous=True), time_factor(problem.environment)
     several = len(traces) > 1
     return tuple(
         DrawnRun(
             f"run {number}: {count_noun(len(trace.moves), 'step')}" if several else "",
-            tuple(float(n * factor) for n in range(len(trace.states))),
+            tuple(map(float, trace.times or (n * factor for n in range(len(trace.states))))),
             tuple(_values_in_state(executed, state, wanted) for state in trace.states),
             trace.loop,
             f"witness witness-{number}" if several else "",
         )
         for number, trace in enumerate(traces, 1)
     )
+
+
+def draw_flow_run(found: SuspectedRun, trace: Trace) -> DrawnRun:
+    """As it was integrated, and on to the moment at which its violation is shown."""
+    later = [(float(t), s) for t, s in zip(trace.times, trace.states, strict=True) if t > found.times[-1]]
+    numbers = [{name: float(value) for name, value in state.items()} for _, state in later]
+    return DrawnRun("", (*found.times, *(t for t, _ in later)), (*found.states, *numbers))
 
 
 def _values_in_state(problem: Problem, state: Mapping[str, Any], wanted: Collection[str]) -> dict[str, Any]:
@@ -109,9 +119,11 @@ def moment_of(problem: Problem, run: DrawnRun) -> tuple[float, str] | None:
     last = run.times[-1]
     when = f"{time_unit(problem.environment)} {number_text(last)}"
     match problem.property:
-        case Never() | NeverBefore():
+        case Never() | NeverBefore() | Timed(Never() | NeverBefore()):
             return last, f"violated at {when}"
         case Within(_, steps) if len(run.times) > steps:
+            return last, f"not reached until {when}"
+        case Timed(Eventually(), Fraction() | int() as until) if last >= until:
             return last, f"not reached until {when}"
         case _ if run.loop is None:
             return last, f"ends at {when}"

@@ -7,7 +7,7 @@ from itertools import accumulate
 from surefoot.errors import InvalidProblem
 from surefoot.problem.problem import Problem
 from surefoot.report.drawing.shapes import Drawing, Shape, shift_shapes
-from surefoot.report.violation.drawn_run import DrawnRun, draw_traces
+from surefoot.report.violation.drawn_run import DrawnRun, draw_flow_run, draw_traces
 from surefoot.report.violation.html import MOST_DRAWN, watched_names
 from surefoot.report.violation.phase_plot import draw_phase_plot
 from surefoot.report.violation.time_panels import draw_time_panels
@@ -19,7 +19,10 @@ GAP = 6
 
 def draw_violation(problem: Problem, result: Result) -> Drawing:
     """What the property bounds over time, one panel below the other, then the runs in the plane."""
+    runs: tuple[DrawnRun, ...]
     match result.verdict:
+        case Violated(trace, artifact=SuspectedRun() as found):
+            runs = (draw_flow_run(found, trace),)
         case Violated(trace):
             shown = (result.witnesses or (trace,))[:MOST_DRAWN]
             runs = draw_traces(problem, shown, watched_names(problem))

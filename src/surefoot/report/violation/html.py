@@ -10,6 +10,7 @@ from surefoot.report.drawing.svg_file import render_svg
 from surefoot.report.run_chart import ChartFacts, Series, line_chart
 from surefoot.report.violation.drawn_run import (
     DrawnRun,
+    draw_flow_run,
     names_of_conditions,
     time_unit,
     watched_conditions,
@@ -61,20 +62,34 @@ def witness_section(
 
 def suspicion_section(problem: Problem, found: SuspectedRun) -> str:
     """A run that was integrated numerically, drawn like one that violates the property."""
-    run = DrawnRun("", found.times, found.states)
+    told = f"{_how_integrated(found)} This was seen; nothing is proved by it."
+    return _flow_section(problem, DrawnRun("", found.times, found.states), told)
+
+
+def flow_run_section(problem: Problem, found: SuspectedRun, trace: Trace) -> str:
+    """A run whose violation is certified, as it was integrated numerically."""
+    told = f"{_how_integrated(found)} That is the picture; the certificate rests on enclosures."
+    return _flow_section(problem, draw_flow_run(found, trace), told)
+
+
+def _how_integrated(found: SuspectedRun) -> str:
+    return (
+        f"Integrated numerically ({found.method}; with coarser steps its states move by {found.error:.2g})."
+    )
+
+
+def _flow_section(problem: Problem, run: DrawnRun, told: str) -> str:
     pictures, drawn = condition_section(problem, [run])
     unit = time_unit(problem.environment)
     others = [
         line_chart(
             name,
-            [Series(name, tuple((t, s[name]) for t, s in zip(found.times, found.states, strict=True)))],
+            [Series(name, tuple((t, s[name]) for t, s in zip(run.times, run.names, strict=True)))],
             facts=ChartFacts(unit),
         )
-        for name in found.states[0]
-        if name not in drawn and len({s[name] for s in found.states}) > 1
+        for name in run.names[0]
+        if name not in drawn and len({s[name] for s in run.names}) > 1
     ]
-    error = f"with coarser steps its states move by {found.error:.2g}"
-    told = f"Integrated numerically ({found.method}; {error}). This was seen; nothing is proved by it."
     return "\n".join([f"<p>{escape_html(told)}</p>", pictures, *others])
 
 

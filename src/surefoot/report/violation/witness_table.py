@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from surefoot.errors import InvalidProblem
 from surefoot.problem.problem import Problem
-from surefoot.problem.property import Eventually, Never, NeverBefore, Recurs, Within
+from surefoot.problem.property import Eventually, Never, NeverBefore, Recurs, Timed, Within
 from surefoot.problem.semantics import names_in_state
 from surefoot.reductions.discretise import discretise
 from surefoot.report.run_table import format_number
@@ -21,7 +21,7 @@ WIDEST = 10  # characters of a start value
 
 def witness_rows(problem: Problem, runs: Sequence[Trace]) -> list[tuple[str, str, str, str]]:
     """Number, start, steps and what is violated, of each run."""
-    executed = discretise(problem)
+    executed = discretise(problem, continuous=True)
     names = _telling_names(problem, runs)
     return [
         (
@@ -41,6 +41,7 @@ def _telling_names(problem: Problem, runs: Sequence[Trace]) -> list[str]:
     many = len(own) > MOST_NAMES
     found = [n for n in own if not many or any(run.states[0][n] != first[n] for run in runs)]
     asked = problem.property
+    asked = asked.asked if isinstance(asked, Timed) else asked
     condition: Term | None = getattr(asked, "bad", getattr(asked, "good", None))
     said = free_names(condition) if condition is not None else frozenset()
     return sorted(found, key=lambda n: (n not in said, own.index(n)))[:MOST_NAMES]

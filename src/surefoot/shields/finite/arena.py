@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from surefoot.engines.explicit.engine import has_finitely_many_states
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.explore import ExploredModel, explore_problem
+from surefoot.explore.exploration import explore_problem
+from surefoot.explore.explored_model import ExploredModel
 from surefoot.problem.environment import Environment
 from surefoot.problem.meaning.decision import action_names, action_of
 from surefoot.problem.problem import Problem

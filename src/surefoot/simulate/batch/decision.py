@@ -163,6 +163,8 @@ class BatchPolicy:
             some = {name: column[mine] for name, column in state.items()}
             if isinstance(branch.then, str):
                 actions[mine] = np.where(active[mine], self.names.index(branch.then), NOBODY)
+            elif branch.then == ():
+                lost[mine] |= active[mine]  # nothing is to be decided; the reference has no value elsewhere
             elif isinstance(branch.then, tuple):
                 values = self.terms[id(branch)](some, len(mine))
                 made = self._controls(values.columns, np.logical_or.reduce(values.lost), None)

@@ -1,5 +1,5 @@
 """Mixed-integer linear programming with HiGHS."""
 
-from surefoot.solvers.milp.solver import Milp
+from surefoot.solvers.milp.milp import Milp
 
 __all__ = ["Milp"]

@@ -1,4 +1,4 @@
-"""The MILP solver: networks by big-M rows from rigorous bounds, clauses by 0-1 guards, exact witnesses.
+"""How the MILP solver decides: networks by big-M rows from rigorous bounds, clauses by 0-1 guards.
 
 Moving a solution inward: with every whole number and choice fixed, what is left is a linear program.
 
@@ -9,27 +9,22 @@ much room as they can, then the others, then the distance of freely chosen quant
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from fractions import Fraction
 from math import inf
 from time import monotonic
-from typing import ClassVar
 
 from surefoot.query.bounds import integer_variable_names, simplify_formula
 from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.formula import AnyOf, Formula, Relation, negation_normal_form, sharpen_integer_atoms
 from surefoot.query.lower import LoweredQuery, lower_query
-from surefoot.query.objection import query_objection
 from surefoot.query.query import Answer, Assignment, Query, Sat, Undecided, UndecidedReason, Unsat
-from surefoot.solvers.linear_program import TOLERANCE, missing_highs
+from surefoot.solvers.linear_program import TOLERANCE
 from surefoot.solvers.milp.highs import MilpSolution, solve_milp_program
 from surefoot.solvers.milp.network_encoding import encode_milp_call
 from surefoot.solvers.milp.program import MixedIntegerProgram, has_margin
 from surefoot.solvers.milp.ranges import QueryRanges, bound_quantities
 from surefoot.solvers.milp.witness import exact_assignment
-from surefoot.solvers.protocol import Ask
-from surefoot.solvers.remote import Question, remote_session
+from surefoot.solvers.remote import Question
 from surefoot.term.term import Term
 from surefoot.term.value_types import Bool
 
@@ -91,36 +86,7 @@ _ROOM = 1e-9  # of the size of a row: the second opinion is about rows that are 
 _DENOMINATORS = (10**3, 10**6)  # tried for points on a boundary, where floats miss by a hair
 
 
-@dataclass(frozen=True, slots=True)
-class Milp:
-    """HiGHS. Sat answers satisfy the query exactly; Unsat is HiGHS's word, with feasibility tolerance 1e-9,
-    given twice: with and without presolve.
-
-    A query whose only solutions lie on a boundary that floats miss is `Undecided` (numerics), never Sat.
-    """
-
-    name: ClassVar[str] = "milp"
-
-    seed: int = 0
-
-    def objection(self, query: Query) -> str | None:
-        if (absent := missing_highs()) is not None:
-            return absent
-        for call in query.calls:
-            if call.network.divisors():
-                return f"`milp` does not encode quotients of variables; `{call.network.name}` has some"
-            if not call.network.is_piecewise_linear():
-                return f"`milp` needs piecewise-linear networks; `{call.network.name}` is not"
-        return query_objection(self.name, query, _refuse_open_ends)
-
-    def session(self, base: Query, *, seconds: float) -> AbstractContextManager[Ask]:
-        return remote_session(prepare_milp, base, self.seed, seconds=seconds)
-
-    def question(self, base: Query) -> Question:
-        return prepare_milp(base, self.seed)
-
-
-def _refuse_open_ends(query: Query) -> None:
+def check_milp_bounds(query: Query) -> None:
     """`Unsupported` for a bound that neither the declarations nor the constraints of a query give."""
     lowered, formulas = _normal_form(query)
     known = bound_quantities(lowered.query, formulas, quick=True)

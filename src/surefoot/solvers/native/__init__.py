@@ -1,5 +1,5 @@
 """Our own solver: batched branch and bound with rigorous bounds."""
 
-from surefoot.solvers.native.solver import Native
+from surefoot.solvers.native.native import Native
 
 __all__ = ["Native"]

@@ -1,54 +1,26 @@
-"""The native solver: exact witnesses, rigorous bounds, branch and bound over inputs or neurons, proofs."""
+"""How the native solver decides a query: by neurons and by inputs in turn, with proofs."""
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import islice
 from time import monotonic
-from typing import ClassVar
 
 from surefoot.errors import Unsupported
 from surefoot.query.bounds import Interval, declared_box, integer_variable_names, is_empty
 from surefoot.query.formula import Formula, negation_normal_form, sharpen_integer_atoms
 from surefoot.query.lower import LoweredQuery, lower_query
-from surefoot.query.objection import query_objection
 from surefoot.query.query import Answer, Query, Sat, Undecided, UndecidedReason
 from surefoot.solvers.native.compile import compile_query
 from surefoot.solvers.native.input_splitting import InputSplitting, enumerate_equality_cases
 from surefoot.solvers.native.proof.certificate_cases import CertificateCase, certificate_cases, compile_case
 from surefoot.solvers.native.relu_splitting.query_search import ReluSplitting, alternate_searches
 from surefoot.solvers.native.witness import satisfies_within_enclosure
-from surefoot.solvers.protocol import Ask
-from surefoot.solvers.remote import Question, remote_session
+from surefoot.solvers.remote import Question
 from surefoot.term.term import Term
 
 
-@dataclass(frozen=True, slots=True)
-class Native:
-    """Branch and bound with rigorous linear bounds, for every kind of network node.
-
-    Unsat rests on float64 bounds with explicit error terms and on exact arithmetic. Sat answers satisfy the
-    query exactly; outputs of networks with tanh or sigmoid lie within a rigorous enclosure of the true value.
-    """
-
-    name: ClassVar[str] = "native"
-
-    seed: int = 0
-    batch: int = 256
-    proof: bool = True
-    """Write down what closes every box, so that unsat answers come with evidence."""
-
-    def objection(self, query: Query) -> str | None:
-        return query_objection(self.name, query, _refuse_open_ends)
-
-    def session(self, base: Query, *, seconds: float) -> AbstractContextManager[Ask]:
-        return remote_session(
-            prepare_native_session, base, self.seed, self.batch, self.proof, seconds=seconds
-        )
-
-
-def _refuse_open_ends(query: Query) -> None:
+def check_native_bounds(query: Query) -> None:
     """`Unsupported` for a bound that neither the declarations nor the constraints of a query give."""
     form = _normal_form(query)
     if any(is_empty(b) for b in form.box.values()) or _is_single_case(form):

@@ -1,7 +1,8 @@
-"""Small dense networks with ReLU between their layers: values, gradients and Adam, in numpy."""
+"""Small dense networks with one activation between their layers: values, gradients and Adam, in numpy."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from math import sqrt
 from typing import Any, TypeAlias
@@ -11,6 +12,13 @@ from numpy.typing import NDArray
 
 Floats: TypeAlias = NDArray[Any]  # float64, or float32 where layers are large
 Layers: TypeAlias = list[tuple[Floats, Floats]]  # weights (outputs x inputs) and biases
+
+# of each activation: its value, and its slope where it has that value
+_ACTIVATIONS: dict[str, tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]] = {
+    "relu": (lambda total: np.maximum(total, 0.0), lambda value: value > 0),
+    "tanh": (np.tanh, lambda value: 1 - value * value),
+    "sigmoid": (lambda total: 0.5 + 0.5 * np.tanh(0.5 * total), lambda value: value * (1 - value)),
+}
 
 
 def initialise_layers(
@@ -25,23 +33,26 @@ def initialise_layers(
     return found
 
 
-def forward_layers(layers: Layers, inputs: Floats) -> list[Floats]:
+def forward_layers(layers: Layers, inputs: Floats, activation: str = "relu") -> list[Floats]:
     """Inputs, the values after each hidden layer, and the outputs."""
-    values = [inputs]
+    values, activate = [inputs], _ACTIVATIONS[activation][0]
     for number, (weights, bias) in enumerate(layers):
         total = values[-1] @ weights.T + bias
-        values.append(total if number == len(layers) - 1 else np.maximum(total, 0.0))
+        values.append(total if number == len(layers) - 1 else activate(total))
     return values
 
 
-def backpropagate_layers(layers: Layers, values: list[Floats], slopes: Floats) -> tuple[Layers, Floats]:
+def backpropagate_layers(
+    layers: Layers, values: list[Floats], slopes: Floats, activation: str = "relu"
+) -> tuple[Layers, Floats]:
     """From slopes of the outputs to those of all weights, and of the inputs."""
     found: Layers = []
+    steepness = _ACTIVATIONS[activation][1]
     for (weights, _), before, after in zip(
         reversed(layers), reversed(values[:-1]), reversed(values[1:]), strict=True
     ):
         if found:
-            slopes = slopes * (after > 0)
+            slopes = slopes * steepness(after)
         found.append((slopes.T @ before, slopes.sum(axis=0)))
         slopes = slopes @ weights
     return found[::-1], slopes

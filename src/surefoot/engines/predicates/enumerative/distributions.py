@@ -14,12 +14,11 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.engines.predicates.dynamics import PolicyStep
+from surefoot.engines.predicates.dynamics import OutOfTime, PolicyStep
 from surefoot.engines.predicates.enumerative.columns import Mask
 from surefoot.engines.predicates.enumerative.table import (
     CHUNK,
     Indices,
-    OutOfTime,
     StateBatch,
     StateTable,
     enumerate_chosen_values,

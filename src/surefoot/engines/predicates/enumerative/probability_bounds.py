@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from surefoot.engines.pctl_question import PctlQuestion as Wanted
 from surefoot.engines.pctl_question import pctl_question
-from surefoot.engines.predicates.dynamics import build_dynamics
+from surefoot.engines.predicates.dynamics import build_dynamics, count_states
 from surefoot.engines.predicates.enumerative.columns import Mask
 from surefoot.engines.predicates.enumerative.distributions import (
     ASTRAY,
@@ -37,7 +37,7 @@ from surefoot.engines.predicates.enumerative.partition import (
     reach_states,
     refine_partition,
 )
-from surefoot.engines.predicates.enumerative.table import StateTable, count_states, tabulate_states
+from surefoot.engines.predicates.enumerative.table import StateTable, tabulate_states
 from surefoot.engines.predicates.graph import state_from_scalars
 from surefoot.engines.predicates.separating_predicate import best_separating_predicate, weakest_precondition
 from surefoot.engines.predicates.value_certificate import reachable_bounds

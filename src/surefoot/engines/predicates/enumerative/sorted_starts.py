@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from surefoot.engines.predicates.dynamics import build_dynamics, scalar_terms
+from surefoot.engines.predicates.dynamics import build_dynamics, count_states, scalar_terms
 from surefoot.engines.predicates.enumerative.columns import Mask
 from surefoot.engines.predicates.enumerative.partition import Ids, reach_states
-from surefoot.engines.predicates.enumerative.table import Indices, StateTable, count_states, tabulate_states
+from surefoot.engines.predicates.enumerative.table import Indices, StateTable, tabulate_states
 from surefoot.engines.predicates.graph import state_from_scalars, trace_along
 from surefoot.engines.predicates.violations import (
     find_unclear_states,

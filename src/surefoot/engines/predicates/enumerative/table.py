@@ -17,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.engines.predicates.dynamics import Dynamics, scalar_domain
+from surefoot.engines.predicates.dynamics import Dynamics, OutOfTime, scalar_domain
 from surefoot.engines.predicates.enumerative.columns import Column, ColumnEvaluator, IntervalColumn, Mask
 from surefoot.engines.predicates.enumerative.lookups import LookupEvaluator, Lookups, scalar_column
 from surefoot.engines.predicates.listed_starts import listed_starts
@@ -33,10 +33,6 @@ Picks: TypeAlias = Sequence[Mapping[str, Column]]  # values that the environment
 CHUNK = 1 << 15
 MOST_STEPS = 20_000_000  # of all states together: about 400 megabytes
 MOST_PICKS = 4096  # combinations of values that the environment may choose in one step
-
-
-class OutOfTime(Exception):
-    """The budget ended while states were enumerated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,12 +111,6 @@ class StateTable:
         """The conditions over scalars in these states: (conditions, states)."""
         here = self.columns(states)
         return np.array([here.condition(c) for c in conditions]).reshape(len(conditions), len(states))
-
-
-def count_states(dynamics: Dynamics) -> float:
-    """How many states there are; infinity where there is no end of them."""
-    ranges = [scalar_domain(k) for k in dynamics.layout.kinds.values()]
-    return prod(len(r) for r in ranges if r is not None) if None not in ranges else float("inf")
 
 
 def empty_table(dynamics: Dynamics) -> StateTable:

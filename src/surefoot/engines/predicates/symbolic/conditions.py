@@ -13,7 +13,7 @@ from itertools import product
 from math import floor
 from typing import TypeAlias
 
-from surefoot.engines.predicates.enumerative.table import OutOfTime
+from surefoot.engines.predicates.dynamics import OutOfTime
 from surefoot.engines.predicates.symbolic.cubes import (
     EVERYTHING,
     MOST,

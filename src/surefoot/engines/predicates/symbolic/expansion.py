@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import TypeAlias
 
-from surefoot.engines.predicates.enumerative.table import OutOfTime
+from surefoot.engines.predicates.dynamics import OutOfTime
 from surefoot.engines.predicates.symbolic.cubes import Cube, Point, meet_cube_sets
 from surefoot.engines.predicates.symbolic.step_queries import StepQueries
 from surefoot.engines.predicates.symbolic.transition_cubes import (
@@ -35,7 +35,6 @@ from surefoot.term.interval import Kinds
 
 Places: TypeAlias = tuple[int, ...]
 Bits: TypeAlias = tuple[bool, ...]
-TESTS = ("guard", "relaxed", "exact", "relations", "fixing")
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil, floor, prod
 
-from surefoot.engines.predicates.dynamics import Dynamics, scalar_domain
+from surefoot.engines.predicates.dynamics import Dynamics, count_states, scalar_domain
 from surefoot.engines.predicates.enumerative.boxes import MOST
-from surefoot.engines.predicates.enumerative.table import count_states
 from surefoot.engines.predicates.graph import abstract_state, state_from_scalars
 from surefoot.engines.predicates.inductive_invariant import holds_by_invariant
 from surefoot.engines.predicates.symbolic.beyond_rounding import explore_reference, margin_at, require_margin

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
 
-from surefoot.engines.predicates.dynamics import Dynamics
-from surefoot.engines.predicates.enumerative.table import OutOfTime
+from surefoot.engines.predicates.dynamics import Dynamics, OutOfTime
 from surefoot.engines.predicates.listed_starts import listed_starts
 from surefoot.engines.predicates.symbolic.conditions import condition_to_cubes
 from surefoot.engines.predicates.symbolic.cubes import Cube, Point, bounds_to_rows, meet_cube_sets

@@ -14,8 +14,7 @@ from math import lcm
 
 import numpy as np
 
-from surefoot.engines.predicates.dynamics import Dynamics
-from surefoot.engines.predicates.enumerative.table import OutOfTime
+from surefoot.engines.predicates.dynamics import Dynamics, OutOfTime
 from surefoot.engines.predicates.symbolic.case_splitting import Reply, case_by_case
 from surefoot.engines.predicates.symbolic.cubes import (
     Cube,

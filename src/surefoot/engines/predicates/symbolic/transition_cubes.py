@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import gcd, lcm
 
-from surefoot.engines.predicates.dynamics import Dynamics
-from surefoot.engines.predicates.enumerative.table import OutOfTime
+from surefoot.engines.predicates.dynamics import Dynamics, OutOfTime
 from surefoot.engines.predicates.symbolic.conditions import (
     FEW,
     condition_to_cubes,
