@@ -14,7 +14,7 @@ WORKERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN); [ "$$n" -lt 4 ] && echo "$$n
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check bench bench-solve bench-whirl bench-explicit bench-statistical bench-batch format train-setup clean
+.PHONY: help setup demo test check bench bench-solve bench-whirl bench-explicit bench-statistical bench-batch bench-reach format train-setup clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,7 +37,7 @@ check: $(VENV)/.stamp-dev ## Check format, lint, types, import contracts and the
 	$(BIN)/python tests/tree.py
 	$(BIN)/python tests/names.py
 
-bench: bench-solve bench-whirl bench-explicit bench-statistical bench-batch ## Run the benchmarks; their arguments in ARGS
+bench: bench-solve bench-whirl bench-explicit bench-statistical bench-batch bench-reach ## Run the benchmarks; their arguments in ARGS
 
 bench-solve: $(VENV)/.stamp-dev $(PEERS)/.stamp ## Compare the native solver with others; ARGS="--quick", …
 	@$(BIN)/python -m benchmarks.solve --python $(PEERS)/bin/python $(ARGS)
@@ -54,6 +54,9 @@ bench-statistical: $(VENV)/.stamp-dev $(PEERS)/.stamp ## Compare simulation with
 bench-batch: $(VENV)/.stamp-dev ## Compare steps in columns with Gymnasium and the interpreter; ARGS="--rounds 5", …
 	@for n in 1 2; do OMP_NUM_THREADS=$$n OPENBLAS_NUM_THREADS=$$n \
 		$(BIN)/python -m benchmarks.batch_simulation --threads $$n $(ARGS); done
+
+bench-reach: $(VENV)/.stamp-dev ## Ask about networks in closed loop with their plants; ARGS="--rows 'acc*' --cap 60", …
+	@$(BIN)/python -m benchmarks.reach $(ARGS)
 
 format: $(VENV)/.stamp-dev ## Format the code and apply safe lint fixes
 	$(BIN)/ruff format .

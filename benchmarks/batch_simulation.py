@@ -28,11 +28,12 @@ from surefoot.problem.network import Affine, Array32, Network, dense_network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.simulate import PathProperty, make_simulator
 from surefoot.simulate.batch.model import make_batch_model
 from surefoot.simulate.batch.network_columns import compile_column_network
 from surefoot.simulate.batch.numbers import random_numbers
 from surefoot.simulate.batch.runs import begin_runs
+from surefoot.simulate.path_property import PathProperty
+from surefoot.simulate.simulator import make_simulator
 from surefoot.simulate.starts import draw_starts
 from surefoot.term.term import Apply, Op, Term, Var
 from surefoot.term.value_types import Arithmetic, Real

@@ -18,7 +18,7 @@ from typing import Any
 
 
 def surefoot(file: str, constants: dict[str, str]) -> dict[str, Any]:
-    from surefoot.explore import explore_problem
+    from surefoot.explore.exploration import explore_problem
     from surefoot.formats.jani import read_jani
     from surefoot.problem.problem import Problem
     from surefoot.problem.property import Never

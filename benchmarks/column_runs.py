@@ -11,7 +11,8 @@ from time import process_time
 from typing import Literal
 
 from benchmarks.batch_simulation import cart_pole
-from surefoot.simulate import PathProperty, make_simulator
+from surefoot.simulate.path_property import PathProperty
+from surefoot.simulate.simulator import make_simulator
 from surefoot.term.parser import parse_term
 
 FALLEN = "x > 2.4 or x < -2.4 or angle > 0.2095 or angle < -0.2095"

@@ -49,7 +49,7 @@ from surefoot.formats.onnx import read_onnx_network  # noqa: E402
 from surefoot.problem.policy import EdgesOf, NeuralPolicy  # noqa: E402
 from surefoot.problem.problem import Problem  # noqa: E402
 from surefoot.problem.property import Probability  # noqa: E402
-from surefoot.simulate import RunOutcomes  # noqa: E402
+from surefoot.simulate.path_property import RunOutcomes  # noqa: E402
 from surefoot.solvers.sampling.fixed_plans import next_look  # noqa: E402
 from surefoot.solvers.sampling.plan import ConfidenceInterval  # noqa: E402
 from surefoot.term.term import Var  # noqa: E402

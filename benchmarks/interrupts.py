@@ -51,6 +51,23 @@ branches = [ { action = "go" } ]
 reached = "P=? [ F n = 4000 ]"
 far = "P=? [ F<=40 n >= 20 ]"
 """
+CART = """
+name = "cart"
+arithmetic = "float64"
+initial = "-1 <= x <= 1 and -0.1 <= v <= 0.1"
+[variables]
+x = "real"
+v = "real"
+[[edges]]
+action = "go"
+updates = { x = "x + 0.01 * v", v = "v + 0.01 * (sin(3 * x) - x)" }
+[policy.program]
+branches = [ { action = "go" } ]
+[properties]
+kept = "never x > 1000"
+right = "never x > 1.02"
+soon = "P=? [ F<=200 x > 1.02 ] over avg"
+"""
 GRID = """
 name = "grid"
 initial = "true"
@@ -114,7 +131,7 @@ CASES = (
     Case("check, statistical, 2 workers", "check FOLDER/grid.toml SAMPLED --workers 2 PAGES"),
     Case("check, splitting", "check FOLDER/long.toml --property far --engine statistical --importance n "
          "--trees 1000000 LONG PAGES"),
-    Case("check, bmc milp", "check HARD --engine bmc --solver milp LONG PAGES"),
+    Case("check, bmc milp", "check FOLDER/net.toml --engine bmc --solver milp LONG PAGES"),
     Case("check, bmc native", "check FOLDER/net.toml --engine bmc --solver native LONG PAGES"),
     Case("check, bmc z3", "check HARD --engine bmc --solver z3 LONG PAGES"),
     Case("check, induction", "check deeprm/keeps-placing-cpu-jobs/deeprm-20 --engine induction LONG PAGES"),
@@ -123,6 +140,15 @@ CASES = (
     Case("check, predicates", "check npuzzle/jams --engine predicates LONG PAGES"),
     Case("check, portfolio", "check HARD LONG PAGES"),
     Case("check, several properties", "check FOLDER/long.toml --engine explicit LONG PAGES"),
+    Case("check, falsify", "check FOLDER/cart.toml --property kept --engine falsify LONG PAGES"),
+    Case("check, witnesses", "check FOLDER/cart.toml --property right --witnesses 1000000 LONG PAGES"),
+    Case("check, statistical in columns", "check FOLDER/doubles.toml --property far SAMPLED --workers 1 "
+         "PAGES"),
+    Case("check, starts uniform", "check FOLDER/cart.toml --property soon SAMPLED --workers 1 "
+         "--starts uniform PAGES"),
+    Case("heatmap, starts uniform", "heatmap FOLDER/cart.toml --property soon SAMPLED --workers 1 "
+         "--starts uniform --x x --y v PAGES"),
+    Case("faults, columns", "faults FOLDER/cart.toml --property right --runs 1000000 LONG PAGES"),
     Case("faults", "faults FOLDER/long.toml --property 'never n >= 20' --runs 1000000 LONG PAGES"),
     Case("starts", "starts blocksworld/room-3 LONG PAGES"),
     Case("starts, cells", "starts toy/below-ten --parts 100000 LONG PAGES"),
@@ -311,6 +337,8 @@ def claimed(out: str, err: str, folder: Path) -> Iterator[str]:
 def prepare(folder: Path) -> None:
     """The models, and files of the other commands."""
     (folder / "long.toml").write_text(COUNTER)
+    (folder / "cart.toml").write_text(CART)
+    (folder / "doubles.toml").write_text(COUNTER.replace('"long"', '"doubles"\narithmetic = "float64"'))
     (folder / "grid.toml").write_text(GRID)
     (folder / "other.toml").write_text(GRID.replace('"grid"', '"other"'))
     rows = "\n".join(f"{n % 7 / 7},{n % 3 / 3}" for n in range(200_000))

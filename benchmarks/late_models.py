@@ -186,6 +186,35 @@ def write_deep(folder: Path, width: int, layers: int) -> Path:
     return _write(folder / f"deep-{width}.toml", lines)
 
 
+def write_rod(folder: Path, width: int) -> Path:
+    """A rod on a cart in doubles: it falls soon, which can be seen again and again, and it never flies."""
+    write_network(folder / f"rod-{width}.onnx", (4, width, width, 2), width)
+    lines = [
+        'arithmetic = "float64"',
+        'initial = "' + " and ".join(f"-0.05 <= {n} <= 0.05" for n in "xvaw") + '"',
+        "[variables]",
+        *(f'{n} = "real"' for n in "xvaw"),
+    ]
+    for action, force in (("left", -10), ("right", 10)):
+        turn = f"(9.8 * sin(a) - cos(a) * {force} / 1.1) / (0.5 * (4 / 3 - 0.1 * cos(a)^2 / 1.1))"
+        updates = {"x": "x + 0.02 * v", "v": f"0.99 * v + 0.02 * {force} / 1.1"}
+        updates |= {"a": "a + 0.02 * w", "w": f"0.99 * w + 0.02 * {turn}"}
+        told = ", ".join(f'{name} = "{value}"' for name, value in updates.items())
+        lines += ["[[edges]]", f'action = "{action}"', f"updates = {{ {told} }}"]
+    lines += [
+        "[policy]",
+        f'file = "rod-{width}.onnx"',
+        'observe = ["x", "v", "a", "w"]',
+        'actions = ["left", "right"]',
+        "[properties]",
+        'upright = "never a > 0.2 or a < -0.2"',
+        'bounded = "never w > 1000000"',
+        'soon = "P=? [ F<=16 a > 0.2 ] over avg"',
+        'late = "P=? [ F<=100000000 w > 1000000 ] over avg"',
+    ]
+    return _write(folder / f"rod-{width}.toml", lines)
+
+
 def write_specification(folder: Path, width: int, layers: int) -> tuple[Path, Path]:
     """A network and a VNN-LIB property about a wide box."""
     network = folder / f"wide-{width}.onnx"
@@ -328,6 +357,7 @@ MAKERS: Mapping[str, Callable[[Path], Path | tuple[Path | str, ...]]] = {
     "ridge-1100": lambda folder: write_ridge(folder, 1100),
     "ridge-60": lambda folder: write_ridge(folder, 60),
     "chain-3000000": lambda folder: write_chain(folder, 3_000_000),
+    "rod-64": lambda folder: write_rod(folder, 64),
     "deep-256": lambda folder: write_deep(folder, 256, 4),
     "wide-512": lambda folder: write_specification(folder, 512, 5),
     "polynomial-6": lambda folder: write_polynomial(folder, 6),

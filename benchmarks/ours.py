@@ -30,8 +30,9 @@ from surefoot.formats.vnnlib import no_float32_point, problem_from_vnnlib, read_
 from surefoot.problem.network import dense_network
 from surefoot.query.check_assignment import assignment_defect
 from surefoot.query.query import Assignment, NetworkCall, Proof, Query, QueryVariable, Sat, Undecided, Unsat
+from surefoot.solvers.native import Native
 from surefoot.solvers.native.batch_queries import QueryOutcome, answer_batch_queries
-from surefoot.solvers.native.solver import Native, decide_native_query, prepare_native_session
+from surefoot.solvers.native.solver import decide_native_query, prepare_native_session
 from surefoot.solvers.native.witness import satisfies_within_enclosure
 from surefoot.solvers.protocol import Ask
 from surefoot.term.term import Const, Var

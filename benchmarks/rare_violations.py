@@ -172,6 +172,63 @@ def saddle() -> Problem:
     return single("saddle", {n: Real() for n in "xyz"}, start, [edge], Within(good, 180))
 
 
+def cloud() -> Problem:
+    """A point of a cube of 60 dimensions that has to come much nearer to another one, through a sine."""
+    names = [f"x{i}" for i in range(60)]
+    terms = [Var(n) for n in names]
+    turn = {n: Apply(Op.SIN, (2 * terms[i] + HALF * terms[(i + 1) % 60],)) for i, n in enumerate(names)}
+    goal = [Fraction((7 * i) % 11 - 5, 10) for i in range(60)]
+    distance = sum(
+        ((t - g) ** 2 for t, g in zip(terms[1:], goal[1:], strict=True)), (terms[0] - goal[0]) ** 2
+    )
+    start = conjunction_of([(t >= -1) & (t <= 1) for t in terms])
+    asked = Never(distance < Fraction(1, 100), 1)
+    return single("cloud", {n: Real() for n in names}, start, [go(None, turn)], asked)
+
+
+def gusts() -> Problem:
+    """A point mass that a series of small pushes has to bring through a small gate after forty steps."""
+    x, y, v, w = (Var(n) for n in "xyvw")
+    push = tuple(Choice(n, Real(Fraction(-1), Fraction(1))) for n in ("d", "e"))
+    edge = go(
+        None,
+        {
+            "x": x + Fraction(1, 10) * v,
+            "y": y + Fraction(1, 10) * w,
+            "v": Fraction(9, 10) * v + Fraction(1, 10) * Var("d"),
+            "w": Fraction(9, 10) * w + Fraction(1, 10) * Var("e") * (1 + x),
+        },
+        chosen=push,
+    )
+    kinds = {n: Real() for n in "xyvw"}
+    start = conjunction_of([equal(t, 0) for t in (x, y, v, w)])
+    near = (x - Fraction(3, 2)) ** 2 + (y + 2) ** 2 + (v + Fraction(1, 5)) ** 2 + w**2
+    return single("gusts", kinds, start, [edge], Never(near < Fraction(1, 2000), 48))
+
+
+def seam(gain: float = 1e7) -> Problem:
+    """Two actions on two sides of a plane, by outputs that are flat away from it; on it a third one wins."""
+    names = ("a", "b", "c")
+    terms = [Var(n) for n in names]
+    w = gain * np.array([0.8, -0.5, 0.25], np.float32)
+    network = dense_network(
+        [
+            (np.array([w, w], np.float32), np.array([1, -1], np.float32)),
+            (np.array([[1, -1], [-1, 1], [0, 0]], np.float32), np.array([-1, 1, 0.2], np.float32)),
+        ]
+    )
+    policy = NeuralPolicy(network, tuple(terms), ("up", "down", "wrong"), Choose.ARGMAX)
+    fatal = Var("fatal")
+    edges = [
+        go("up", {"a": HALF * terms[0]}),
+        go("down", {"b": HALF * terms[1]}),
+        go("wrong", {"fatal": TRUE}),
+    ]
+    start = conjunction_of([(t >= -1) & (t <= 1) for t in terms]) & ~fatal
+    kinds: dict[str, object] = {n: Real() for n in names}
+    return single("seam", {**kinds, "fatal": Bool()}, start, edges, Never(fatal, 1), policy)
+
+
 def slip(width: float = 4e-6) -> Problem:
     """A network whose wrong action wins in a thin slab of what it sees; a wrong one is fatal."""
     names = ("a", "b", "c")
@@ -236,7 +293,8 @@ def vault() -> Problem:
 
 
 PROBLEMS: dict[str, Callable[[], Problem]] = {
-    f.__name__: f for f in (needle, ball, resonance, uphill, keys, lock, saddle, slip, steering, vault)
+    f.__name__: f
+    for f in (needle, ball, resonance, uphill, keys, lock, saddle, slip, steering, vault, cloud, gusts, seam)
 }
 
 

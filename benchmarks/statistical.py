@@ -33,8 +33,8 @@ from surefoot.problem.network import Affine, Network
 from surefoot.problem.policy import EdgesOf, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Probability
-from surefoot.simulate import ENDED, FAILED, STALLED, SUCCEEDED, PathProperty, make_simulator
-from surefoot.simulate.simulator import RunSimulator
+from surefoot.simulate.path_property import ENDED, FAILED, STALLED, SUCCEEDED, PathProperty
+from surefoot.simulate.simulator import RunSimulator, make_simulator
 from surefoot.solvers.sampling.methods import choose_plan
 from surefoot.solvers.sampling.plan import FAILURE, SUCCESS, UNDECIDED, Progress
 from surefoot.term.term import FALSE, Var, equal

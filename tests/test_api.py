@@ -415,12 +415,12 @@ def test_a_trace_becomes_a_data_frame_or_says_what_is_missing(here: Path) -> Non
         assert list(trace.to_pandas()["x"]) == [0, 1, 2]
 
 
-def test_all_eight_engines_are_classes_with_their_names() -> None:
+def test_all_engines_are_classes_with_their_names() -> None:
     from surefoot.engines import ENGINES
 
     named = (
         *(sf.Falsify, sf.Bmc, sf.Induction, sf.Recurrence),
-        *(sf.Explicit, sf.Predicates, sf.Barrier, sf.Statistical),
+        *(sf.Explicit, sf.Predicates, sf.Barrier, sf.Reach, sf.Statistical),
     )
     assert {engine.name: engine for engine in named} == ENGINES
 

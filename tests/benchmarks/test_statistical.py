@@ -13,7 +13,7 @@ from surefoot.problem.meaning.inference import infer_outputs
 from surefoot.problem.network import Network, dense_network
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.simulate import PathProperty
+from surefoot.simulate.path_property import PathProperty
 from surefoot.term.term import FALSE, equal
 
 WATCHED = PathProperty(equal(racing.STATUS, racing.FINISHED))

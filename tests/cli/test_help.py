@@ -84,7 +84,8 @@ def test_the_options_of_check_stand_in_groups(command: Command) -> None:
     code, out, _ = command("check", "--help")
     assert code == 0
     titles = [line.rstrip(":") for line in out.splitlines() if line.endswith(":") and line[0] != " "]
-    engines = ("falsify", "bmc, induction, recurrence", "explicit", "predicates", "barrier", "statistical")
+    engines = ("falsify", "bmc, induction, recurrence", "explicit", "predicates", "barrier")
+    engines += ("reach", "reach, statistical", "statistical")
     assert titles == ["Model", "Question", "Output", "Limits", *(f"Engine {e}" for e in engines), "Help"]
     assert out.count("--solver ") == 1
     assert out.index("Engine statistical") < out.index("--eps") < out.index("--delta") < out.index("--method")

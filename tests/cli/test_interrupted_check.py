@@ -64,7 +64,7 @@ def test_large_graphs_are_left_out_after_an_interrupt(
     counter: Path, command: Command, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
     monkeypatch.setattr("surefoot.report.abstraction.graph_file.LARGE", most)
-    monkeypatch.setattr("surefoot.report.abstraction.graph_file.with_splits", interrupt)
+    monkeypatch.setattr("surefoot.engines.predicates.split_preview.with_splits", interrupt)
     result, graph = counter.with_name("r.json"), counter.with_name("g.json")
     options = ("--engine", "predicates", "--splits", 3, "--json", result, "--graph", graph)
     _, out, _ = command("check", counter, *options)
@@ -90,3 +90,16 @@ def test_a_result_that_was_cut_off_while_reading_can_be_read(
     code, out, _ = command("certify", result)
     assert code == 3
     assert "carries no evidence" in out
+
+
+def test_an_interrupt_while_a_class_is_made(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python 3.11 wraps what `__set_name__` raises."""
+
+    def wrapped(*_: object, **__: object) -> object:
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt as why:
+            raise RuntimeError("Error calling __set_name__") from why
+
+    monkeypatch.setattr("surefoot.cli.surefoot.main", wrapped)
+    assert command("doctor") == (130, "", "interrupted: nothing was found yet\n")

@@ -132,7 +132,7 @@ def test_transient_variables_are_rewards(labelled: Path, command: Command, tmp_p
         ("never x > 3", "`x` is the name of both a variable and a function"),
         ("never plus", "function `plus` takes arguments (1), and questions give none"),
         ("never cost > 3", "`cost` is set during steps: in every state it has its initial value 0"),
-        ("within goal x = 3", "has to be a whole number"),
+        ("within goal x = 3", "has to be a number"),
         ("never gaol", "unknown name `gaol`; fix: did you mean `goal`?"),
         ("goal", '`goal` is a name that properties can use: "never goal"'),
     ],

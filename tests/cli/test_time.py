@@ -129,13 +129,37 @@ def test_a_certificate_that_takes_too_long_is_not_certified(
     assert out.startswith("rejected: ")
 
 
+def test_a_run_inside_enclosures_is_an_answer(command: Command, spring: Path, tmp_path: Path) -> None:
+    stored, page, proof = tmp_path / "run.json", tmp_path / "run.html", tmp_path / "proof.json"
+    picture = tmp_path / "run.svg"
+    asked = ("check", spring, "--property", "never x > 0.6", "--timeout", "60", "--quiet")
+    files = ("--json", stored, "--report", page, "--certificate", proof, "--svg", picture)
+    code, out, _ = command(*asked, *files)
+    assert code == 1
+    assert out.startswith("violated at time ")
+    assert "certificate of a run in continuous time, accepted by the independent checker" in out
+    data = json.loads(stored.read_text())
+    assert data["verdict"]["kind"] == "violated"
+    assert data["verdict"]["integrated"]["states"][-1]["x"] > 0.6
+    assert "suspicion" not in data["verdict"]
+    assert "the certificate rests on enclosures" in page.read_text()
+    assert "<svg" in picture.read_text()
+    for path in (stored, proof):
+        code, out, _ = command("certify", path)
+        assert code == 0, out
+        assert out.startswith("accepted: ")
+
+
 def test_what_was_seen_is_told_and_is_no_answer(command: Command, spring: Path, tmp_path: Path) -> None:
+    """Nobody can follow the run: what was seen stays a suspicion."""
     stored, page = tmp_path / "seen.json", tmp_path / "seen.html"
     asked = ("check", spring, "--property", "never x > 0.6", "--timeout", "20", "--quiet")
-    code, out, _ = command(*asked, "--json", stored, "--report", page)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("surefoot.engines.reach.validate_run.confirm_suspicion", lambda *_: "not today")
+        code, out, _ = command(*asked, "--json", stored, "--report", page, "--engine", "falsify")
     assert code == 3
-    assert out.startswith("unknown (incomplete method): never x > 0.6")
-    assert "; that is not proved" in out
+    assert out.startswith("unknown (timeout): never x > 0.6")
+    assert "; that is not proved: not today" in out
     data = json.loads(stored.read_text())
     assert data["verdict"]["kind"] == "unknown"
     assert data["verdict"]["suspicion"]["states"][-1]["x"] > 0.6

@@ -45,7 +45,7 @@ CHECKED: list[tuple[tuple[str, ...], str]] = [
     ((*SAFE, "--max-steps", "10"), "--max-steps: it has no effect on `safe`"),
     ((*SAFE, "--workers", "2"), "--workers: it has no effect on `safe`"),
     ((*SAFE, "--uniform"), "--uniform: it has no effect on `safe`"),
-    ((*SAFE, "--run-directory", "r"), "--run-directory: it has no effect on `safe`"),
+    ((*SAFE, "--axes", "x,y"), "--axes: it has no effect without --svg or --png"),
     ((*SAFE, "--importance", "x"), "--importance: it has no effect on `safe`"),
     ((*LIKELY, "--trees", "5"), "--trees: it has no effect without --importance"),
     ((*LIKELY, "--factor", "5"), "--factor: it has no effect without --importance"),
@@ -263,7 +263,8 @@ def test_other_commands(
 
 SEEN = {  # every option of every command: here, above, or without any circumstance in which it does nothing
     "check": "--policy --property --observe --normalize --trust-python --engine --ray --tier --memory "
-    "--configuration --timeout --seed --quiet --assume-invariant --normalise --runs --steps",
+    "--configuration --timeout --seed --quiet --assume-invariant --normalise --runs --steps "
+    "--order --taylor --pieces --halvings --run-directory",
     "invariant": "--tighten --inductive --precision",
     "starts": "--parts",
     "optimum": "--optimise",

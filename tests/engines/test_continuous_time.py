@@ -22,10 +22,10 @@ from surefoot.engines.barrier.search import search_invariant_set
 from surefoot.engines.barrier.sos_candidate import fit_barrier
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.problem.policy import ShieldedPolicy
-from surefoot.problem.problem import Problem
+from surefoot.problem.problem import Problem, in_time
 from surefoot.query.polynomial import polynomial_from_variable
 from surefoot.reductions.barrier import ControlSystem, control_branches, polynomial_of, read_control_system
-from surefoot.reductions.discretise import discretise, in_time
+from surefoot.reductions.discretise import discretise
 from surefoot.run import verify
 from surefoot.shields.certified_shield import make_certified_shield, shapes_for
 from surefoot.shields.program import (

@@ -20,7 +20,7 @@ LATE = 4.0  # seconds: a busy machine needs some
 
 
 @pytest.mark.parametrize(
-    ("name", "degree", "seconds"), [("self-driving", 8, 3.0), ("eight-car-platoon", 2, 1.0)]
+    ("name", "degree", "seconds"), [("self-driving", 12, 3.0), ("eight-car-platoon", 2, 1.0)]
 )
 def test_a_synthesis_ends_at_its_deadline(name: str, degree: int, seconds: float) -> None:
     system = read_control_system(discretise(stays_safe(name)))

@@ -8,11 +8,12 @@ from fractions import Fraction
 import pytest
 from tests.report.runs import problem
 
+from surefoot.engines.selection import NoEngine
 from surefoot.errors import InvalidProblem
 from surefoot.problem.environment import Choice, Edge, Variable
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Property, Recurs
-from surefoot.run import NoEngine, verify
+from surefoot.run import verify
 from surefoot.term.term import FALSE, TRUE, Var
 from surefoot.term.value_types import Real
 from surefoot.verdict.verdict import Unknown, Vacuous, Verdict, Violated

@@ -161,7 +161,7 @@ def test_a_look_comes_before_objections() -> None:
     seen, begun = look_first((Telling("first", (SHOWN,)), looker), counter(), Budget(60))
     assert seen is not None
     assert seen.engines == (looker,)
-    assert begun == {"looker": looker}
+    assert list(begun) == ["looker"]
 
 
 @dataclass(frozen=True)
@@ -225,3 +225,34 @@ def test_bmc_refutes_and_induction_proves() -> None:
     proved = verify(graph(arrows, Never(among(7)), states=8), both, Budget(30))
     assert isinstance(proved.verdict, Proved)
     assert isinstance(verify(graph(arrows, Recurs(among(0) | ~among(0)), states=8)).verdict, Proved | Vacuous)
+
+
+TROUBLE = Unknown(Reason.NUMERICS, "k = 2: numbers", 1, "first")
+
+
+@dataclass(frozen=True)
+class Refusing(Telling):
+    def objection(self, problem: Problem) -> str | None:
+        return "no"
+
+
+@pytest.mark.parametrize("beside", [(), (Telling("slow", (LATE,)),)])
+def test_after_numerical_trouble_the_next_solver_is_asked(beside: tuple[Telling, ...]) -> None:
+    first, second = Telling("same", (TROUBLE,)), Telling("same", (SHOWN,))
+    reserves = (first, Refusing("same", (LATE,)), Telling("other", (LATE,)), second)
+    answer = take_turns((first, *beside), counter(), Budget(2), reserves=reserves)
+    assert answer.verdict == SHOWN
+    assert answer.engines == (second,)
+
+
+def test_trouble_of_all_solvers_is_told_with_what_is_known() -> None:
+    first, second = Telling("same", (TROUBLE,)), Telling("same", (Unknown(Reason.NUMERICS, "more numbers"),))
+    found = take_turns((first,), counter(), Budget(2), reserves=(first, second)).verdict
+    assert isinstance(found, Unknown)
+    assert (found.holds_up_to, found.detail) == (1, "k = 2: numbers; more numbers")
+
+
+def test_what_is_no_trouble_with_numbers_is_not_asked_of_others() -> None:
+    first, second = Telling("same", (Unknown(Reason.INCOMPLETE, "no"),)), Telling("same", (SHOWN,))
+    assert isinstance(take_turns((first,), counter(), Budget(2), reserves=(first, second)).verdict, Unknown)
+    assert not second.given

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from surefoot.explore import ExploredModel
+from surefoot.explore.explored_model import ExploredModel
 from surefoot.problem.meaning.simulate import enumerate_initial_states
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import State, enumerate_successors, holds_in_state, policy_decision

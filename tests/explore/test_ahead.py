@@ -9,8 +9,8 @@ from tests.explore.against_reference import explored_rows
 from tests.solvers.markov.random_processes import Rows, random_rows, stretched
 from tests.solvers.markov.written import one_of, problem
 
-from surefoot.explore import ExploredModel, explore_problem
-from surefoot.explore.exploration import Tier
+from surefoot.explore.exploration import Tier, explore_problem
+from surefoot.explore.explored_model import ExploredModel
 from surefoot.explore.limits import MOST_PASSED
 from surefoot.problem.environment import Component, Edge, Environment, Outcome, Update, Variable
 from surefoot.problem.policy import Branch, ProgramPolicy

@@ -9,7 +9,7 @@ from tests.examples import EXAMPLES, Example
 from tests.explore.against_reference import check
 
 from surefoot.errors import Unsupported
-from surefoot.explore import Tier, explore_problem
+from surefoot.explore.exploration import Tier, explore_problem
 from surefoot.problem.environment import Choice, Component, Edge, Environment, Outcome, Update, Variable
 from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Choose, NeuralPolicy, OraclePolicy, Policy

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.explore.against_reference import check, visit
 from tests.explore.random_environments import calm, labels, problem
 
-from surefoot.explore import explore_problem
+from surefoot.explore.exploration import explore_problem
 from surefoot.problem.semantics import holds_in_state
 from surefoot.term.evaluate import Undefined
 

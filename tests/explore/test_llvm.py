@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from tests.explore.random_environments import calm, condition, labels, problem
 
 from surefoot.errors import Unsupported
-from surefoot.explore import ExploredModel, explore_problem
 from surefoot.explore.emit.operators import NOT_COMPILED, TABLE
-from surefoot.explore.exploration import llvm_objection
+from surefoot.explore.exploration import explore_problem, llvm_objection
+from surefoot.explore.explored_model import ExploredModel
 from surefoot.problem.environment import Component, Edge, Environment, Outcome, Update, Variable
 from surefoot.problem.policy import Policy
 from surefoot.problem.problem import Problem

@@ -5,7 +5,8 @@ from random import Random
 
 from tests.explore.random_environments import problem
 
-from surefoot.explore import explore_problem, resolve_uniformly
+from surefoot.explore.exploration import explore_problem
+from surefoot.explore.uniform_policy import resolve_uniformly
 from surefoot.term.evaluate import Undefined
 
 

@@ -17,8 +17,10 @@ from surefoot.fault_analysis.finite_fault import fault_by_region
 from surefoot.fault_analysis.last_decision import as_played, find_fault, find_fault_beside
 from surefoot.fault_analysis.winning_region import solve_region
 from surefoot.interface.questions import plain_problem
+from surefoot.problem.policy import Branch, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.report.fault_text import fault_lines
+from surefoot.term.term import TRUE, Const
 from surefoot.verdict.fault import FaultFinding
 from surefoot.work.budget import Budget
 
@@ -230,6 +232,15 @@ def test_what_no_decision_changes_is_refused() -> None:
     world = sf.Environment("counter", start=x == 0).edge("up", guard=x < 9, update={x: x + 1})
     with pytest.raises(Unsupported, match="nobody decides"):
         sf.faults(Problem("alone", world, None, sf.never(x == 5)))
+
+
+def test_continuous_time_is_refused_with_a_way_out() -> None:
+    x, u = sf.real("x"), sf.real("u", -1, 1)
+    flow = sf.Flow({x: u - x}, 0.1, continuous=True)
+    world = sf.Environment("tank", start=(x >= 0) & (x <= 1), controls=[u], flow=flow)
+    policy = ProgramPolicy((Branch(TRUE, (Const(0),)),))
+    with pytest.raises(Unsupported, match="fix: ask about steps, in doubles: `--time steps`"):
+        sf.faults(world, policy, sf.never(x > 2))
 
 
 @pytest.mark.parametrize("risk", ["0", "1/10"])

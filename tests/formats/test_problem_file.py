@@ -73,8 +73,8 @@ def test_properties_of_the_page_are_read(line: str) -> None:
 
 def test_examples_of_the_page_are_sound(write) -> None:
     examples = blocks("problem-file.md", "toml")
-    assert len(examples) == 3
-    braking, policy, pendulum = examples
+    assert len(examples) == 4
+    braking, policy, _, pendulum = examples
     assert set(read_problems(write(braking))) == {"stops", "calm"}
     assert set(read_problems(write(pendulum))) == {"upright"}
     without = braking[: braking.index("[policy.program]")] + '[properties]\nstops = "never speed > 9"\n'
@@ -146,6 +146,27 @@ def test_reads_everything_an_edge_may_say(write) -> None:
     assert environment.components == (Component("main", (edge,)),)
     assert environment.flow == Flow((("late_0", Var("force")),), Fraction(1, 100), "rk4")
     assert problem.policy == ProgramPolicy((Branch(t("x > 2"), (Var("x"), Const(0))),))
+
+
+def test_an_equation_needs_no_edges(write) -> None:
+    text = """
+initial = "0 <= x <= 1"
+[variables]
+x = "real"
+[controls]
+u = "[-1, 1]"
+[flow]
+period = 0.1
+time = "continuous"
+derivatives = { x = "u - x" }
+EDGES
+[policy.program]
+branches = [{ controls = ["-x"] }]
+[properties]
+asked = "never x > 2"
+"""
+    with_edge = read_problem_file(write(text.replace("EDGES", "[[edges]]"), "one.toml"))
+    assert read_problem_file(write(text.replace("EDGES", ""), "one.toml")) == with_edge
 
 
 def test_reads_components_that_synchronise(write) -> None:

@@ -21,14 +21,17 @@ from surefoot.problem.meaning.transition import Transition
 from surefoot.problem.network import dense_network
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import Move
+from surefoot.verdict.artifact import SuspectedRun
 from surefoot.verdict.verdict import (
     Certificate,
     Estimated,
     Exact,
     Found,
     Proved,
+    Reason,
     Result,
     Trace,
+    Unknown,
     Verdict,
     Violated,
 )
@@ -219,6 +222,11 @@ TRACE_AT = ("verdict", "trace")
         (put(float("nan"), "seconds"), "seconds: expected a number of seconds"),
         (put(1, "certified"), "certified: expected true or false"),
         (put({}, "notes"), "notes: expected a list"),
+        (put([], "witnesses"), "witnesses: expected a list that is not empty"),
+        (put(None, "witnesses"), "witnesses: expected a list"),
+        (put([], *TRACE_AT, "recurrence"), "verdict.trace.recurrence: expected a list that is not empty"),
+        (put(None, *TRACE_AT, "recurrence"), "verdict.trace.recurrence: expected a list"),
+        (put({}, "verdict", "suspicion"), "verdict.suspicion: expected an `unknown` verdict"),
     ],
 )
 def test_a_damaged_file_is_refused(change: Callable[[Any], None], message: str) -> None:
@@ -234,3 +242,56 @@ def test_a_damaged_file_is_refused(change: Callable[[Any], None], message: str) 
 def test_anything_else_is_refused(data: object) -> None:
     with pytest.raises(InvalidProblem):
         result_from_json(data)
+
+
+SUSPICION = SuspectedRun(
+    (0.0, 0.5), ({"x": 1.0}, {"x": 2.5}), ({"u": 0.25},), 0.5, 12, "Runge-Kutta of order 4", 1e-9
+)
+
+
+def suspected() -> dict[str, Any]:
+    seen = Unknown(Reason.NUMERICS, "a run was seen; that is not proved", artifact=SUSPICION)
+    return copy.deepcopy(result_to_json(result(seen)))
+
+
+def test_a_suspicion_is_read_back() -> None:
+    verdict = result_from_json(suspected()).result.verdict
+    assert isinstance(verdict, Unknown)
+    assert verdict.artifact == SUSPICION
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (put(3, "verdict", "suspicion"), "verdict.suspicion: expected an object"),
+        (put({}, "verdict", "suspicion"), "verdict.suspicion.time: expected this key"),
+        (put("0.5", "verdict", "suspicion", "time"), "verdict.suspicion.time: expected a finite number"),
+        (put(True, "verdict", "suspicion", "error"), "verdict.suspicion.error: expected a finite number"),
+        (put(-1, "verdict", "suspicion", "runs"), "verdict.suspicion.runs: expected a whole number"),
+        (put(7, "verdict", "suspicion", "method"), "verdict.suspicion.method: expected a text"),
+        (
+            put([0.5, 0.0], "verdict", "suspicion", "times"),
+            "verdict.suspicion.times: expected times in order",
+        ),
+        (
+            put([0.0], "verdict", "suspicion", "times"),
+            "verdict.suspicion.states: expected one state for each",
+        ),
+        (put([], "verdict", "suspicion", "states"), "verdict.suspicion.states: expected one state for each"),
+        (
+            put(float("inf"), "verdict", "suspicion", "states", 0, "x"),
+            "verdict.suspicion.states[0].x: expected a finite number",
+        ),
+        (put({}, "verdict", "suspicion", "states", 1), "verdict.suspicion.states[1]: expected the names"),
+        (put({}, "verdict", "suspicion", "controls"), "verdict.suspicion.controls: expected a list"),
+        (put(1, "verdict", "suspicion", "more"), "verdict.suspicion.more: expected no such key"),
+        (put([SUSPICION.time], "witnesses"), "witnesses: expected a `violated` verdict"),
+    ],
+)
+def test_a_misshapen_suspicion_is_refused(change: Callable[[Any], None], message: str) -> None:
+    data = suspected()
+    change(data)
+    with pytest.raises(InvalidProblem) as error:
+        result_from_json(data)
+    assert str(error.value).startswith(message)
+    assert len(str(error.value).splitlines()) == 1

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from surefoot.errors import Unsupported
-from surefoot.explore import explore_problem
+from surefoot.explore.exploration import explore_problem
 from surefoot.problem.environment import Component, Edge, Environment, Outcome, Update, Variable
 from surefoot.problem.meaning.simulate import enumerate_initial_states
 from surefoot.problem.problem import Problem

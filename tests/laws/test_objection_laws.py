@@ -19,8 +19,10 @@ from surefoot.reductions.discretise import discretise
 from surefoot.reductions.refutation.violation import encode_violation
 from surefoot.reductions.transition_system import build_transition_system
 from surefoot.reductions.unroll import encoding_objection, unroll
-from surefoot.solvers.milp import solver as milp
-from surefoot.solvers.native import solver as native
+from surefoot.solvers.milp import Milp
+from surefoot.solvers.milp.solver import check_milp_bounds
+from surefoot.solvers.native import Native
+from surefoot.solvers.native.solver import check_native_bounds
 from surefoot.term.term import Apply, Const, Op, Term, Var, array_term, ite
 from surefoot.term.value_types import Bool, Int, Real
 from surefoot_studies.aurora.problem import PROBLEMS as AURORA
@@ -102,11 +104,14 @@ def test_lowering_is_refused_where_it_fails() -> None:
     assert 200 < refused < 600  # both happen
 
 
-@pytest.mark.parametrize("module", [milp, native], ids=["milp", "native"])
-def test_solvers_object_where_they_would_fail(module: Any) -> None:
-    solver, outcomes = (milp.Milp() if module is milp else native.Native()), set()
+REFUSALS = ((Milp(), check_milp_bounds), (Native(), check_native_bounds))
+
+
+@pytest.mark.parametrize(("solver", "check_bounds"), REFUSALS, ids=["milp", "native"])
+def test_solvers_object_where_they_would_fail(solver: Any, check_bounds: Any) -> None:
+    outcomes = set()
     for query in QUERIES:
-        expected, why = refuses(module._refuse_open_ends, query), solver.objection(query)
+        expected, why = refuses(check_bounds, query), solver.objection(query)
         assert (why is None) is (expected is None), (query, why, expected)
         outcomes.add((lowering_objection(query) is None, is_bounded_by_declaration(query), why is None))
     assert {(True, True, True), (True, False, True), (True, False, False), (False, True, False)} <= outcomes
@@ -123,9 +128,9 @@ def check_problem(problem: Problem) -> None:
         return
     encoded = unroll(problem, 1)
     query = encoded.query_with(encode_violation(encoded))
-    for solver, module in ((milp.Milp(), milp), (native.Native(), native)):
-        refused = refuses(module._refuse_open_ends, query)
-        smooth = any(not c.network.is_piecewise_linear() for c in query.calls) and module is milp
+    for solver, check_bounds in REFUSALS:
+        refused = refuses(check_bounds, query)
+        smooth = any(not c.network.is_piecewise_linear() for c in query.calls) and isinstance(solver, Milp)
         assert (solver.objection(query) is None) is (refused is None and not smooth), solver.name
 
 

@@ -18,7 +18,7 @@ from surefoot.certify.term_json import process_term_to_json
 from surefoot.engines.predicates.enumerative.columns import ColumnEvaluator, RationalColumn
 from surefoot.engines.predicates.symbolic.conditions import term_cases
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.explore import explore_problem
+from surefoot.explore.exploration import explore_problem
 from surefoot.formats.jani.export.terms import ExportNames, jani_expression
 from surefoot.formats.jani.expressions import JaniScope, read_unfolded_term
 from surefoot.formats.jani.json_document import JsonNode

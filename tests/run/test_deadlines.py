@@ -12,13 +12,12 @@ from typing import ClassVar, NoReturn
 import pytest
 from tests.certify.test_replay import counter
 
-from surefoot import run as run_module
 from surefoot.certify import evidence
 from surefoot.certify.checker_process import NOT_IN_TIME, CheckerAnswer
 from surefoot.cli import run_command_line
 from surefoot.cli.commands import check as check_command
 from surefoot.cli.output import exit_code, write_certificate
-from surefoot.engines import bounded_check, portfolio
+from surefoot.engines import bounded_check, portfolio, selection
 from surefoot.engines.bmc import Bmc
 from surefoot.engines.explicit import Explicit
 from surefoot.engines.induction import Induction
@@ -106,9 +105,9 @@ def test_an_objection_that_does_not_end_is_no_answer() -> None:
 def test_whoever_does_not_say_in_time_whether_it_objects_is_passed_over(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(run_module, "LEAST_OBJECTION_SECONDS", 0.05)
-    monkeypatch.setattr(run_module, "OBJECTION_SHARE", 0.0)
-    able = run_module.applicable_engines(counter(Never(X > 5)), [Wordy(), Endless()], budget=Budget(LONG))
+    monkeypatch.setattr(selection, "LEAST_OBJECTION_SECONDS", 0.05)
+    monkeypatch.setattr(selection, "OBJECTION_SHARE", 0.0)
+    able = selection.applicable_engines(counter(Never(X > 5)), [Wordy(), Endless()], budget=Budget(LONG))
     assert able == (Endless(),)
 
 

@@ -16,10 +16,10 @@ from surefoot.query.query import Query
 from surefoot.reductions import network_call, transition_system, unroll
 from surefoot.run import verify
 from surefoot.solvers import remote
+from surefoot.solvers.milp import Milp
 from surefoot.solvers.milp import solver as milp
-from surefoot.solvers.milp.solver import Milp
+from surefoot.solvers.native import Native
 from surefoot.solvers.native import solver as native
-from surefoot.solvers.native.solver import Native
 from surefoot.solvers.protocol import Solver
 from surefoot.verdict.verdict import Proved, Violated
 from surefoot.work.budget import Budget

@@ -11,6 +11,7 @@ from tests.certify.test_replay import counter
 
 from surefoot.cli.output import exit_code
 from surefoot.engines.bmc import Bmc
+from surefoot.engines.selection import applicable_engines, choose_engine
 from surefoot.errors import Unsupported
 from surefoot.problem.environment import Component, Control, Environment, Variable
 from surefoot.problem.network import Shape, dense_network
@@ -18,9 +19,7 @@ from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Bound, Never, Path, Probability, Property, Within
 from surefoot.run import (
-    applicable_engines,
     build_portfolio,
-    choose_engine,
     constant_truth,
     unanswered_result,
     verify,
@@ -144,11 +143,11 @@ def test_a_smooth_network_is_decided_without_naming_a_solver() -> None:
     assert result.certified
 
 
-def test_native_is_asked_first_where_the_network_is_wide_and_nothing_is_whole() -> None:
+def test_native_is_asked_first_where_a_network_is_asked_and_nothing_is_whole() -> None:
     wide = single(1.0, Never(Var("output[0]") > 2))
     network = dense_network([([[1.0] * 8], [0.0]), ([[1.0]], [0.0])])
     wide = replace(wide, policy=NeuralPolicy(network, (X,) * 8, choose=Choose.VALUE))
-    for problem, first in ((wide, "native"), (single(1.0, wide.property), "milp"), (counter(), "milp")):
+    for problem, first in ((wide, "native"), (single(1.0, wide.property), "native"), (counter(), "milp")):
         engines = [e for e in applicable_engines(problem, build_portfolio()) if hasattr(e, "solver")]
         assert [e.name for e in engines] == ["bmc", "induction"]
         assert all(getattr(e, "solver", None).name == first for e in engines)  # type: ignore[union-attr]
@@ -165,3 +164,17 @@ def test_native_is_asked_first_where_the_network_is_wide_and_nothing_is_whole() 
 )
 def test_the_exit_code_of_what_rests_on_the_word_of_a_solver(held: Holds, code: int) -> None:
     assert exit_code(unanswered_result(counter(), held, Budget(), {}, {})) == code
+
+
+def test_an_interrupt_while_a_certificate_is_checked_tells_what_was_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("surefoot.run.certify_verdict", interrupted)
+    result = verify(counter(), Bmc(), Budget(30))
+    assert isinstance(result.verdict, Unknown)
+    assert result.verdict.reason is Reason.INTERRUPTED
+    assert "was found and not checked yet" in result.verdict.detail
+    assert not result.certified

@@ -7,8 +7,8 @@ from surefoot.problem.meaning.decision import action_of
 from surefoot.problem.meaning.transition import enabled_transitions
 from surefoot.problem.problem import Problem
 from surefoot.problem.semantics import State, enumerate_outcomes, holds_in_state, policy_decision
-from surefoot.simulate import ENDED, FAILED, STALLED, SUCCEEDED, UNDECIDED, PathProperty
 from surefoot.simulate.draw import cumulative_thresholds, draw_outcome
+from surefoot.simulate.path_property import ENDED, FAILED, STALLED, SUCCEEDED, UNDECIDED, PathProperty
 from surefoot.term.evaluate import Undefined, evaluate_term
 from surefoot.work.philox import Stream
 

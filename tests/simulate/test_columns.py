@@ -29,10 +29,12 @@ from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Choose, NeuralPolicy, OraclePolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.simulate import FAILED, SUCCEEDED, UNDECIDED, PathProperty, column_simulation, make_simulator
+from surefoot.simulate import column_simulation
 from surefoot.simulate.batch.run_words import RunWords, round_line
 from surefoot.simulate.draw import cumulative_thresholds, draw_choice, draw_outcome
+from surefoot.simulate.path_property import FAILED, SUCCEEDED, UNDECIDED, PathProperty
 from surefoot.simulate.run_fate import MOST_FOLLOWING, can_settle
+from surefoot.simulate.simulator import make_simulator
 from surefoot.term.reserved_names import DEADLOCKED, STALLED, chosen_name
 from surefoot.term.term import FALSE, Apply, Const, Op, Term, Var, equal, ite
 from surefoot.term.value_types import Arithmetic, Bool, Int, Real

@@ -18,15 +18,11 @@ from surefoot.problem.environment import Component, Edge, Environment, Outcome, 
 from surefoot.problem.policy import Choose, NeuralPolicy, OraclePolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.simulate import (
-    PathProperty,
-    RunSimulator,
-    chain_memory,
-    compiled_simulation,
-    make_simulator,
-)
+from surefoot.simulate import chain_memory, compiled_simulation
 from surefoot.simulate.chain_memory import SimulatedChain
+from surefoot.simulate.path_property import PathProperty
 from surefoot.simulate.run_fate import can_settle
+from surefoot.simulate.simulator import RunSimulator, make_simulator
 from surefoot.term.evaluate import Undefined
 from surefoot.term.reserved_names import DEADLOCKED, STALLED, chosen_name
 from surefoot.term.term import FALSE, Const, Var, equal, ite

@@ -14,9 +14,10 @@ from surefoot.problem.network import Activation, Affine, Network, Shape, dense_n
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
-from surefoot.simulate import PathProperty, RunSimulator, make_simulator
 from surefoot.simulate.compiled_simulation import CompiledSimulation
 from surefoot.simulate.forward_pass import affine_relu_layers
+from surefoot.simulate.path_property import PathProperty
+from surefoot.simulate.simulator import RunSimulator, make_simulator
 from surefoot.term.evaluate import Undefined
 from surefoot.term.term import FALSE, Const, Term, Var, equal
 from surefoot.term.value_types import Int

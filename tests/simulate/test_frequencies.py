@@ -10,20 +10,14 @@ from tests.explore.random_environments import calm, problem
 
 from surefoot.engines.explicit import Explicit
 from surefoot.errors import Unsupported
-from surefoot.explore import explore_problem, resolve_uniformly
+from surefoot.explore.exploration import explore_problem
+from surefoot.explore.uniform_policy import resolve_uniformly
 from surefoot.problem.environment import Component, Edge, Environment, Outcome, Update, Variable
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Path, Probability
 from surefoot.query.markov import Until
-from surefoot.simulate import (
-    ENDED,
-    FAILED,
-    SUCCEEDED,
-    UNDECIDED,
-    PathProperty,
-    RunOutcomes,
-    make_simulator,
-)
+from surefoot.simulate.path_property import ENDED, FAILED, SUCCEEDED, UNDECIDED, PathProperty, RunOutcomes
+from surefoot.simulate.simulator import make_simulator
 from surefoot.solvers.markov import solve_markov
 from surefoot.term.evaluate import Undefined
 from surefoot.term.term import TRUE, Const, Var, conjunction_of, equal

@@ -10,7 +10,8 @@ from tests.explore.random_environments import X, calm, problem
 from tests.simulate.by_reference import run
 
 from surefoot.errors import Unsupported
-from surefoot.simulate import PathProperty, make_simulator
+from surefoot.simulate.path_property import PathProperty
+from surefoot.simulate.simulator import make_simulator
 from surefoot.term.evaluate import Undefined
 from surefoot.term.term import TRUE
 from surefoot.work.philox import Stream

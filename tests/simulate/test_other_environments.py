@@ -27,7 +27,8 @@ from surefoot.problem.network import dense_network
 from surefoot.problem.policy import Choose, EdgesOf, NeuralPolicy, OraclePolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Probability
-from surefoot.simulate import SUCCEEDED, UNDECIDED, PathProperty, make_simulator
+from surefoot.simulate.path_property import SUCCEEDED, UNDECIDED, PathProperty
+from surefoot.simulate.simulator import make_simulator
 from surefoot.term.evaluate import Undefined
 from surefoot.term.term import FALSE, TRUE, Const, Term, Var, equal
 from surefoot.term.value_types import Arithmetic, Bool, Int, Real, ValueType

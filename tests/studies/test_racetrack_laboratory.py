@@ -13,7 +13,7 @@ import pytest
 from surefoot.engines.explicit import Explicit
 from surefoot.engines.protocol import Engine
 from surefoot.errors import InvalidProblem
-from surefoot.explore import explore_problem
+from surefoot.explore.exploration import explore_problem
 from surefoot.formats.jani import read_jani, write_jani
 from surefoot.problem.meaning.inference import infer_outputs
 from surefoot.problem.meaning.simulate import enumerate_initial_states

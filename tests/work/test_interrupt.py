@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import textwrap
 import time
 
 import pytest
@@ -104,3 +105,39 @@ def test_nothing_new_is_begun_afterwards() -> None:
                 stop_if_interrupted()
     stop_if_interrupted()
     assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_an_interrupt_in_a_destructor_is_heard_without_a_traceback() -> None:
+    code = """
+    import os, signal, sys
+    sys.path[:] = sys.argv[1:]
+    from surefoot.work.interrupt import handle_interrupts, stop_if_interrupted
+
+    class Thing:
+        def __del__(self):
+            os.kill(os.getpid(), signal.SIGINT)
+            sum(range(1000))
+
+    class Wrong:
+        def __del__(self):
+            raise ValueError("told")
+
+    with handle_interrupts() as heard:
+        thing = Thing()
+        del thing
+        wrong = Wrong()
+        del wrong
+        try:
+            stop_if_interrupted()
+        except KeyboardInterrupt:
+            print("heard", heard.code)
+    """
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", textwrap.dedent(code), *sys.path],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "heard 130\n"
+    assert "KeyboardInterrupt" not in done.stderr
+    assert "ValueError: told" in done.stderr

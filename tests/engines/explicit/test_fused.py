@@ -16,7 +16,7 @@ from tests.solvers.markov.random_processes import (
 from tests.solvers.markov.written import one_of, problem
 
 from surefoot.engines.explicit import Explicit
-from surefoot.explore import explore_problem
+from surefoot.explore.exploration import explore_problem
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Bound, Eventually, Expected, Never, Path, Probability, Property, Recurs
 from surefoot.term.term import Const, ite

@@ -1,8 +1,9 @@
-"""Looking at differential equations: accurate, and never more than a suspicion."""
+"""Looking at differential equations: accurate, and a suspicion until enclosures show it."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,11 +17,15 @@ from surefoot.errors import Unsupported
 from surefoot.formats.problem_file import read_problem_file
 from surefoot.formats.result_json import annotated_result_to_json
 from surefoot.problem.problem import Problem
+from surefoot.problem.property_parser import parse_property
 from surefoot.report.result_page import render_result_page
 from surefoot.run import verify
 from surefoot.simulate.batch.integrate import compile_flow
+from surefoot.term.evaluate import evaluate_term
+from surefoot.term.parser import parse_term
+from surefoot.term.value_types import Arithmetic
 from surefoot.verdict.artifact import SuspectedRun
-from surefoot.verdict.verdict import Proved, Reason, Unknown
+from surefoot.verdict.verdict import Proved, Reason, Unknown, Violated
 from surefoot.work.budget import Budget
 
 SPRING = """
@@ -58,10 +63,11 @@ def spring(folder: Path, name: str, edge: str = "") -> Problem:
 
 
 def suspected(problem: Problem, seconds: float = 20) -> SuspectedRun:
-    verdict = verify(problem, Falsify(), Budget(seconds)).verdict
+    verdict = Falsify().check(problem, Budget(seconds))
     assert isinstance(verdict, Unknown)
     assert verdict.reason is Reason.INCOMPLETE
     assert isinstance(verdict.artifact, SuspectedRun), verdict
+    assert verdict.detail.endswith("that is not proved")
     return verdict.artifact
 
 
@@ -108,19 +114,50 @@ def test_a_suspicion_is_a_run_of_the_equation(tmp_path: Path) -> None:
     assert found.error < 1e-6
 
 
-def test_it_is_never_an_answer(tmp_path: Path) -> None:
-    problem = spring(tmp_path, "left")
-    result = verify(problem, None, Budget(20))  # with all engines
+TOUCHING = """
+name = "touching"
+initial = "x = 1 and v = -2"
+[variables]
+x = "real"
+v = "real"
+[controls]
+u = "[-1, 1]"
+[flow]
+period = 0.5
+time = "continuous"
+[flow.derivatives]
+x = "v"
+v = "2 + u"
+[[edges]]
+[policy.program]
+branches = [{ controls = ["0"] }]
+[properties]
+touched = "never x <= 0.000000000000001 for 1.2 seconds"
+"""
+
+
+@pytest.mark.parametrize("engine", [Falsify(runs=50), None])
+def test_a_run_that_touches_a_bad_state_is_no_answer(tmp_path: Path, engine: Falsify | None) -> None:
+    """x is (t - 1)^2: bad by less than the rounding of an enclosure."""
+    (tmp_path / "touching.toml").write_text(TOUCHING)
+    problem = read_problem_file(tmp_path / "touching.toml")
+    result = verify(problem, engine, Budget(6))
     assert isinstance(result.verdict, Unknown)
     assert not result.certified
-    assert result.verdict.detail.endswith("that is not proved")
+    assert (
+        "that is not proved: its enclosure is nowhere wholly inside the bad states" in result.verdict.detail
+    )
     data = annotated_result_to_json(problem, result)
     assert "trace" not in data["verdict"]
     assert data["verdict"]["kind"] == "unknown"
     seen = data["verdict"]["suspicion"]
     assert len(seen["times"]) == len(seen["states"])
-    assert seen["states"][-1]["x"] < -0.4
+    assert seen["states"][-1]["x"] <= 1e-15
     json.dumps(data, allow_nan=False)
+    page = render_result_page([(problem, result)])
+    assert "nothing is proved by it" in page
+    assert 'class="open"' in page
+    assert 'aria-label="x"' in page
 
 
 def test_a_proof_comes_all_the_same(tmp_path: Path) -> None:
@@ -158,18 +195,153 @@ def test_disturbances_are_chosen(tmp_path: Path) -> None:
     assert abs(found.states[-1]["x"]) > 3
 
 
+TIMED = {
+    "never x < -0.4 for 0.9 seconds": None,  # it comes to -0.4 after about 1.1 seconds
+    "never x < -0.4 from 1 to 1.3 seconds": 1.3,
+    "never x > 0.5 from 0.4 to 0.45 seconds": 0.45,  # two moments in the middle of a period
+    "never x > 0.9 from 1 to 2 seconds": None,
+    "never x > 0.5 at time 0.4": 0.4,
+    "within 0.7 seconds x < -0.4": 0.7,
+    "within 2 seconds x < -0.4": None,
+    "x < -0.1 at time 1.2": None,
+    "x < -0.1 at time 0.9": 0.9,
+    "within 3 seconds x > 0.9 after 1.2 seconds": 3,
+    "never x < -0.4 before x < 0.1 for 2 seconds": None,
+    "never x < 0.1 before x < -0.4 for 2 seconds": 2,
+    "never x < -0.4 before v > 0.2": 2,
+    "never v < -1.5 before v < -1.3 from 1 second": None,  # the goal counts before the first moment too
+}
+
+
+@pytest.mark.parametrize("text", TIMED)
+def test_moments(tmp_path: Path, text: str) -> None:
+    """Against the solution of another integrator: what is violated is seen, not later than it is."""
+    latest = TIMED[text]
+    problem = replace(spring(tmp_path, "left"), property=parse_property(text))
+    if latest is None:
+        verdict = verify(problem, Falsify(runs=400), Budget(20)).verdict
+        assert isinstance(verdict, Unknown)
+        assert verdict.artifact is None, verdict
+    else:
+        assert suspected(problem).time <= latest + 1e-12
+
+
+def test_a_period_of_its_own(tmp_path: Path) -> None:
+    """The control period holds controls in continuous time; steps are no part of the meaning."""
+    for line in ("step = 0.1\nperiod = 0.5", "period = 0.5"):
+        text = SPRING.format(edge="").replace("step = 0.5", line)
+        (tmp_path / "period.toml").write_text(text)
+        problem = read_problem_file(tmp_path / "period.toml", property="left")
+        assert suspected(problem).controls == suspected(spring(tmp_path, "left")).controls
+    assert "every 1/2," in " ".join(verify(problem, Falsify(runs=1), Budget(5)).notes)
+
+
+def test_a_disturbance_that_is_constant_is_a_variable_without_derivative(tmp_path: Path) -> None:
+    text = SPRING.format(edge="").replace("[controls]", 'w = "real [-1, 1]"\n[controls]')
+    text = text.replace("0.4*v + u", "0.4*v + u + 9*w").replace('<= 0.1"', '<= 0.1 and -1 <= w <= 1"')
+    (tmp_path / "constant.toml").write_text(text)
+    found = suspected(read_problem_file(tmp_path / "constant.toml", property="far"))
+    assert len({state["w"] for state in found.states}) == 1
+    assert abs(found.states[0]["w"]) > 0.5
+
+
+@pytest.mark.parametrize(
+    "rate",
+    [
+        *(
+            "sin(x)",
+            "cos(x)",
+            "tan(x)",
+            "exp(x)",
+            "log(x + 2)",
+            "sqrt(x + 2)",
+            "abs(x)",
+            "tanh(x)",
+            "atan(x)",
+        ),
+        *("1 / (x + 2)", "x^3", "max(x, 0)", "ite(x > 0, 1, -1)", "sin(x) / (2 + cos(x)) + exp(-x)"),
+    ],
+)
+def test_elementary_functions(tmp_path: Path, rate: str) -> None:
+    """In derivatives and in properties, in both times; what is seen in time agrees with another solver."""
+    text = f"""
+initial = "x = 0.5"
+[variables]
+x = "real"
+[flow]
+period = 0.1
+time = "TIME"
+derivatives = {{{{ x = "{rate}" }}}}
+[[edges]]
+[policy.program]
+branches = [{{{{ controls = [] }}}}]
+[properties]
+moves = "abs(x - 0.5) < 0.0001 at time 0.5"
+bounded = "never {rate} > 1000 or sqrt(abs(x)) + sin(x) > 1000 for 0.5 seconds"
+""".replace("{{", "{").replace("}}", "}")
+    (tmp_path / "rate.toml").write_text(text.replace("TIME", "continuous"))
+    found = suspected(read_problem_file(tmp_path / "rate.toml", property="moves"))
+
+    def slope(_: float, x: np.ndarray) -> list[float]:
+        return [float(evaluate_term(parse_term(rate), {"x": float(x[0])}, Arithmetic.FLOAT64))]
+
+    wanted = solve_ivp(slope, (0, 0.5), [0.5], rtol=1e-10, atol=1e-12).y[0, -1]
+    assert found.states[-1]["x"] == pytest.approx(wanted, abs=1e-7)
+    calm = verify(read_problem_file(tmp_path / "rate.toml", property="bounded"), Falsify(runs=50), Budget(10))
+    assert isinstance(calm.verdict, Unknown)
+    assert calm.verdict.artifact is None
+    (tmp_path / "rate.toml").write_text('arithmetic = "float64"' + text.replace("TIME", "steps"))
+    by_steps = verify(read_problem_file(tmp_path / "rate.toml", property="moves"), Falsify(), Budget(10))
+    assert isinstance(by_steps.verdict, Violated)
+
+
+def test_a_bad_start_is_seen(tmp_path: Path) -> None:
+    text = """
+initial = "0 <= x <= 1"
+[variables]
+x = "real"
+[controls]
+u = "[-1, 1]"
+[flow]
+period = 0.1
+time = "{time}"
+derivatives = {{ x = "sin(x) + u" }}
+[[edges]]
+[policy.program]
+branches = [{{ controls = ["0"] }}]
+[properties]
+start = "never x > 0.5"
+"""
+    (tmp_path / "start.toml").write_text(text.format(time="continuous"))
+    assert suspected(read_problem_file(tmp_path / "start.toml")).time == 0
+    (tmp_path / "start.toml").write_text(text.format(time="steps"))
+    verdict = verify(read_problem_file(tmp_path / "start.toml"), None, Budget(20)).verdict
+    assert isinstance(verdict, Violated)
+    assert not verdict.trace.moves
+
+
 def test_objections(tmp_path: Path) -> None:
     assert "not on what the policy does" in str(Falsify().objection(spring(tmp_path, "acting")))
-    assert "Never or Within" in str(Falsify().objection(spring(tmp_path, "ends")))
+    assert "Eventually without a last moment" in str(Falsify().objection(spring(tmp_path, "ends")))
     assert "has updates" in str(Falsify().objection(spring(tmp_path, "left", 'updates = { v = "0" }')))
     with pytest.raises(Unsupported, match="continuous time"):
         verify(spring(tmp_path, "left"), "bmc", Budget(5))
 
 
-def test_the_page_draws_what_was_seen_and_says_that_it_is_no_proof(tmp_path: Path) -> None:
+def test_the_page_draws_the_run_and_says_what_shows_it(tmp_path: Path) -> None:
     problem = spring(tmp_path, "left")
     text = render_result_page([(problem, verify(problem, Falsify(), Budget(20)))])
     assert 'aria-label="x"' in text
     assert 'aria-label="phase plot: v over x"' in text
-    assert "nothing is proved by it" in text
-    assert 'class="open"' in text
+    assert "the certificate rests on enclosures" in text
+    assert "accepted by the independent checker" in text
+    assert "zero tolerance" not in text
+    assert 'class="bad"' in text
+
+
+def test_a_question_about_the_first_moment_keeps_to_its_time(tmp_path: Path) -> None:
+    """Runs of no length say nothing while they are made, and there is no end of them."""
+    problem = replace(spring(tmp_path, "far"), property=parse_property("x > 0 at time 0"))
+    verdict = Falsify().check(problem, Budget(0.5))
+    assert isinstance(verdict, Unknown)
+    assert verdict.reason is Reason.TIMEOUT

@@ -13,8 +13,7 @@ from tests.laws.contradictions import answer
 
 from surefoot.certify.replay import replay
 from surefoot.engines.predicates import Predicates
-from surefoot.engines.predicates.dynamics import build_dynamics
-from surefoot.engines.predicates.enumerative.table import OutOfTime
+from surefoot.engines.predicates.dynamics import OutOfTime, build_dynamics
 from surefoot.engines.predicates.separating_predicate import state_comparisons
 from surefoot.engines.predicates.symbolic.conditions import condition_to_cubes
 from surefoot.engines.predicates.symbolic.search import AbstractReach, SymbolicSearch

@@ -21,7 +21,7 @@ from surefoot.problem.policy import OraclePolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property_parser import parse_property
 from surefoot.run import verify
-from surefoot.simulate import RunSimulator
+from surefoot.simulate.simulator import RunSimulator
 from surefoot.solvers.sampling.methods import METHODS, choose_interruptible_plan
 from surefoot.term.term import TRUE, Const, Var, equal
 from surefoot.term.value_types import Int
@@ -260,10 +260,10 @@ def test_a_spent_budget_and_an_interrupt_leave_a_valid_interval(monkeypatch: pyt
     assert (late.low, late.high, late.stop) == (0, 1, "timeout")
     made = RunSimulator.runs
 
-    def interrupted(self: RunSimulator, seed: int, start: int | None, first: int, count: int) -> Any:
+    def interrupted(self: RunSimulator, seed: int, start: int | None, first: int, *rest: Any) -> Any:
         if first > 200:
             raise KeyboardInterrupt
-        return made(self, seed, start, first, count)
+        return made(self, seed, start, first, *rest)
 
     monkeypatch.setattr(RunSimulator, "runs", interrupted)
     partial = estimate(walk("P=? [ F x = 4 ]"), fine)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from time import monotonic
 
 import numpy as np
 import pytest
@@ -16,8 +17,9 @@ from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.formats.problem_file import read_problem_file
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Probability
-from surefoot.simulate import PathProperty, make_simulator
 from surefoot.simulate.drawn_starts import DrawnStarts
+from surefoot.simulate.path_property import UNDECIDED, PathProperty
+from surefoot.simulate.simulator import make_simulator
 from surefoot.term.parser import parse_term
 from surefoot.verdict.verdict import Estimated, PerStart
 from surefoot.work.budget import Budget
@@ -143,3 +145,50 @@ def test_cells_of_a_box(tmp_path: Path) -> None:
     ):
         with pytest.raises(InvalidProblem, match=what):
             Statistical(starts="uniform", cells=wrong).check(every, Budget(60))
+
+
+HALF = """
+arithmetic = "float64"
+initial = "-1 <= x <= 1 and n = 0"
+[variables]
+x = "real"
+n = "real"
+[[edges]]
+updates = { n = "n + 1" }
+[properties]
+quick = "Pmax=? [ F x > 0 and n >= 3 ]"
+"""
+
+
+def test_runs_that_are_over_count_where_others_of_their_batch_take_longer_than_there_is_time(
+    tmp_path: Path,
+) -> None:
+    """Half of all runs succeed after three steps, the others never: the first batch never ends."""
+    path = tmp_path / "half.toml"
+    path.write_text(HALF)
+    asked = read_problem_file(path, property="quick")
+    engine = Statistical(starts="uniform", max_steps=10**9)
+    found = engine.check(asked, Budget(4))
+    assert isinstance(found, Estimated)
+    assert found.stop == "timeout"
+    assert Fraction(1, 3) < found.low < Fraction(1, 2)
+    assert found.high == 1  # who is under way may still succeed
+    assert found.counts["undecided"] > found.counts["runs"] // 4
+
+
+def test_runs_end_at_a_moment_if_they_are_in_step(tmp_path: Path) -> None:
+    path = tmp_path / "half.toml"
+    path.write_text(HALF)
+    asked = read_problem_file(path, property="quick")
+    what = PathProperty(parse_term("x > 0 and n >= 3"), reward="steps")
+    simulator = make_simulator(asked, what, max_steps=10**9, drawn=True)
+    assert simulator.tier == "columns"
+    made = simulator.runs(5, None, 0, 6000, monotonic() + 1)
+    whole = make_simulator(asked, what, max_steps=50, drawn=True).runs(5, None, 0, 6000)
+    begun = len(made.outcome)
+    assert 4096 <= begun <= 6000
+    over = made.outcome != UNDECIDED
+    assert (made.outcome[over] == whole.outcome[:begun][over]).all()
+    assert (whole.outcome[:begun][~over] == UNDECIDED).mean() > 0.9  # the others were really under way
+    assert over.any()
+    assert not over.all()

@@ -25,7 +25,7 @@ from surefoot.problem.environment import (
 )
 from surefoot.problem.problem import Problem
 from surefoot.problem.property_parser import parse_property
-from surefoot.simulate import make_simulator
+from surefoot.simulate.simulator import make_simulator
 from surefoot.term.parser import parse_term
 from surefoot.term.term import TRUE, Const, equal
 from surefoot.term.value_types import Int

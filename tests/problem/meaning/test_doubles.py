@@ -11,7 +11,7 @@ import pytest
 from surefoot.certify.replay import replay
 from surefoot.engines.bmc import Bmc
 from surefoot.errors import InvalidProblem
-from surefoot.explore import explore_problem
+from surefoot.explore.exploration import explore_problem
 from surefoot.explore.initial_states import initial_rows
 from surefoot.explore.row_layout import row_layout
 from surefoot.problem.environment import (
