@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from surefoot.engines.falsify.evolution import join_starts, pick_starts, split_exact_columns
 from surefoot.problem.environment import Environment
 from surefoot.simulate.starts import StartSamples
-from surefoot.simulate.starts.check_starts import check_rows
+from surefoot.simulate.starts.check_starts import check_rows, compile_start_condition
 from surefoot.term.columns import Truths
 from surefoot.term.reserved_names import location_key
 from surefoot.term.value_types import Arithmetic
@@ -73,7 +73,7 @@ def middle_starts(environment: Environment, first: StartSamples, second: StartSa
         moves = name not in keys and column.dtype.kind == "f"
         columns[name] = (column + second.columns[name]) / 2 if moves else second.columns[name]
     exact = split_exact_columns(second, columns)
-    fine = check_rows(environment, columns, exact, len(first))
+    fine = check_rows(environment, compile_start_condition(environment), columns, exact, len(first))
     made = StartSamples(columns, "spread", first.how, 0, exact)
     count = np.arange(len(first))
     return pick_starts(join_starts(made, second), np.where(fine, count, len(first) + count))

@@ -18,7 +18,7 @@ from surefoot.problem.environment import Environment
 from surefoot.simulate.batch.numbers import GivenNumbers
 from surefoot.simulate.batch.state_columns import column_kinds
 from surefoot.simulate.starts import StartSamples
-from surefoot.simulate.starts.check_starts import check_rows
+from surefoot.simulate.starts.check_starts import check_rows, compile_start_condition
 from surefoot.term.columns import Column
 from surefoot.term.reserved_names import location_key
 
@@ -78,7 +78,7 @@ class DescentPoint:
             columns[name] = np.where(by == 0.0, base.columns[name], rounded)
             place += spread.size
         exact = split_exact_columns(base, columns)
-        fine = check_rows(self.environment, columns, exact, many)
+        fine = check_rows(self.environment, compile_start_condition(self.environment), columns, exact, many)
         both = {n: np.concatenate([c, base.columns[n]]) for n, c in columns.items()}
         old = {n: np.concatenate([c, base.exact[n]]) for n, c in exact.items()}
         joined = StartSamples(both, "spread", base.how, 0, old)

@@ -151,6 +151,7 @@ def breed_starts(
     fine = np.ones(count, dtype=np.bool_)
     fine[moved] = check_rows(
         environment,
+        source.compiled,
         {n: c[moved] for n, c in columns.items()},
         {n: c[moved] for n, c in exact.items()},
         int(moved.sum()),

@@ -28,13 +28,17 @@ Columns: TypeAlias = Mapping[str, NDArray[Any]]
 _INEQUALITIES = frozenset({Op.LE, Op.LT})
 
 
-def check_rows(environment: Environment, columns: Columns, exact: Columns, count: int) -> NDArray[np.bool_]:
-    """By row: is it a start state? `exact`: fractions that stand for the doubles of some columns."""
+def check_rows(
+    environment: Environment, compiled: ColumnTerms | None, columns: Columns, exact: Columns, count: int
+) -> NDArray[np.bool_]:
+    """By row: is it a start state? `exact`: fractions that stand for the doubles of some columns.
+
+    `compiled`: the initial condition by `compile_start_condition`.
+    """
     kept = np.ones(count, dtype=np.bool_)
     arithmetic, kinds = environment.arithmetic, column_kinds(environment)
     for name, kind in kinds.items():
         kept &= _kind_rows(exact.get(name, columns[name]), kind, arithmetic)
-    compiled = _compile_whole(environment, kinds)
     if compiled is not None and compiled.exact and not exact:
         found = compiled(columns, count)
         return np.asarray(kept & found.columns[0] & ~found.lost[0])
@@ -46,9 +50,10 @@ def check_rows(environment: Environment, columns: Columns, exact: Columns, count
     return kept
 
 
-def _compile_whole(environment: Environment, kinds: Mapping[str, ValueType]) -> ColumnTerms | None:
+def compile_start_condition(environment: Environment) -> ColumnTerms | None:
+    """The whole initial condition over columns; None where it has no such meaning."""
     try:
-        return compile_columns([environment.initial], kinds, environment.arithmetic)
+        return compile_columns([environment.initial], column_kinds(environment), environment.arithmetic)
     except SurefootError:
         return None
 

@@ -20,10 +20,10 @@ from surefoot.problem.environment import Component, Environment
 from surefoot.problem.semantics import State
 from surefoot.simulate.batch.state_columns import column_kinds, column_type, exact_entry
 from surefoot.simulate.starts.block_sources import BlockSource, StartLaw, prepare_block
-from surefoot.simulate.starts.check_starts import check_rows
+from surefoot.simulate.starts.check_starts import check_rows, compile_start_condition
 from surefoot.simulate.starts.sample_case import Values
 from surefoot.simulate.starts.start_cases import NoStart, StartCondition, read_start_condition
-from surefoot.term.columns import Column
+from surefoot.term.columns import Column, ColumnTerms
 from surefoot.term.reserved_names import location_key
 from surefoot.term.term import Apply, Op, Var
 from surefoot.term.traverse import enumerate_parts
@@ -77,6 +77,7 @@ class StartSource:
 
     environment: Environment
     condition: StartCondition
+    compiled: ColumnTerms | None  # the whole condition, as every row is looked at
     sources: tuple[BlockSource, ...]
     corners: bool
 
@@ -93,7 +94,7 @@ class StartSource:
                 drawn = _draw_rows(self, rows, rng)
             except OverflowError:
                 raise Unsupported("start values are beyond float64") from None
-            fine = check_rows(self.environment, drawn.columns, drawn.exact, rows)
+            fine = check_rows(self.environment, self.compiled, drawn.columns, drawn.exact, rows)
             places = np.flatnonzero(fine)[:missing]
             kept.append(_take_rows(drawn, places))
             failed += int((~fine).sum())
@@ -152,7 +153,7 @@ def _prepare_exactly(environment: Environment, rng: np.random.Generator, corners
     laws = {} if corners else dict(environment.start_laws)
     arithmetic = environment.arithmetic
     sources = tuple(prepare_block(b, laws, arithmetic, rng) for b in condition.blocks)
-    return StartSource(environment, condition, sources, corners)
+    return StartSource(environment, condition, compile_start_condition(environment), sources, corners)
 
 
 def draw_starts(
