@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.engines.reach.elementary_range import Range
+from surefoot.engines.reach.elementary_range import Array, Range
 from surefoot.engines.reach.term_levels import Comparison, Connective, ListedCondition
 from surefoot.term.term import Op
 
@@ -40,3 +40,23 @@ def decide_condition(condition: ListedCondition, bounds: Callable[[int], Range],
                 else:
                     holds, fails = holds | yes, fails & no
             return holds, fails
+
+
+def list_assumed_forms(condition: ListedCondition, wanted: bool, forms: Array) -> list[Array]:
+    """Forms, of those by node, that are at most 0 wherever a condition is `wanted`."""
+    match condition:
+        case Comparison(node, Op.LT | Op.LE):
+            return [forms[node] if wanted else negate_forms(forms[node])]
+        case Comparison(node, _):
+            return [forms[node], negate_forms(forms[node])] if wanted else []
+        case Connective("not", (part,)):
+            return list_assumed_forms(part, not wanted, forms)
+        case Connective(word, parts) if word == ("and" if wanted else "or"):
+            return [form for part in parts for form in list_assumed_forms(part, wanted, forms)]
+    return []
+
+
+def negate_forms(forms: Array) -> Array:
+    found = -forms
+    found[..., -1] = forms[..., -1]
+    return found

@@ -1,4 +1,7 @@
-"""What a policy may decide on a set of states: which branch, which controls as forms, which actions."""
+"""What a policy may decide on a set of states: which branch, which controls as forms, which actions.
+
+Where several decisions are possible each is followed over the part of the set where it may be made.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.engines.reach.conditions import Mask, decide_condition
+from surefoot.engines.reach.conditions import Mask, decide_condition, list_assumed_forms
 from surefoot.engines.reach.elementary_range import Array, Range
 from surefoot.engines.reach.form_series import (
     UNIT,
@@ -20,6 +23,7 @@ from surefoot.engines.reach.form_series import (
 )
 from surefoot.engines.reach.interval_series import extend_intervals, start_intervals
 from surefoot.engines.reach.network_forms import clip_forms, propagate_in_parts
+from surefoot.engines.reach.symbols import narrow_forms
 from surefoot.engines.reach.term_levels import (
     Connective,
     ListedCondition,
@@ -91,10 +95,11 @@ class LoopDecisions:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PossibleDecision:
-    """For some rows: controls as forms, or an action."""
+    """For some rows: the part of the set where it may be made, and controls as forms, or an action."""
 
     key: str
     rows: NDArray[np.intp]
+    state: Array
     controls: Array  # (rows, controls, …): radii not yet absorbed
     action: str | None
     good: Mask  # by row: is the decision known to be within the model?
@@ -151,25 +156,38 @@ def enumerate_decisions(
 
     low, high = bounds_of_nodes(decisions.terms.levels, forms, spread)
     left = np.ones(cells, bool)  # rows that some later branch may decide
+    others: list[Array] = []  # forms that are at most 0 where no branch so far decides
     for number, listed in enumerate(decisions.branches):
+        assumed = list(others)
         if listed.branch.when == TRUE:
             holds, fails = np.ones(cells, bool), np.zeros(cells, bool)
         else:
             holds, fails = decide_condition(listed.when, lambda n: (low[n], high[n]), cells)
+            if not (holds | fails)[left].all():
+                assumed += list_assumed_forms(listed.when, True, forms)
+                others += list_assumed_forms(listed.when, False, forms)
         rows = everyone[left & ~fails]
         left = left & ~holds
+        part, own = state[rows], forms[:, rows]
+        if assumed and len(rows):
+            part, possible = narrow_forms(part, np.stack(assumed, 1)[rows])
+            rows, part = rows[possible], part[possible]
+            own, _ = decisions.terms.evaluate(_read_states(decisions.loop, part))
         if len(rows):
-            enabled = [decide_condition(guard, lambda n: (low[n], high[n]), cells) for guard in listed.guards]
-            yield from _decide_branch(decisions, listed, str(number), rows, forms, halvings, enabled)
+            enabled = [
+                decide_condition(guard, lambda n: (low[n][rows], high[n][rows]), len(rows))  # noqa: B023
+                for guard in listed.guards
+            ]
+            yield from _decide_branch(decisions, listed, str(number), rows, part, own, halvings, enabled)
         if not left.any():
             return
     if not decisions.branches:
-        yield PossibleDecision("", everyone, np.zeros((cells, 0, width)), None, np.ones(cells, bool))
+        good = np.ones(cells, bool)
+        yield PossibleDecision("", everyone, state, np.zeros((cells, 0, width)), None, good)
     elif left.any():  # nobody decides: the run may stall, which is not followed
         rows = everyone[left]
-        yield PossibleDecision(
-            "stall", rows, np.zeros((len(rows), 0, width)), None, np.zeros(len(rows), bool)
-        )
+        none = np.zeros((len(rows), 0, width))
+        yield PossibleDecision("stall", rows, state[rows], none, None, np.zeros(len(rows), bool))
 
 
 def _read_states(loop: ClosedLoop, state: Array) -> Array:
@@ -186,51 +204,60 @@ def _decide_branch(
     listed: _ListedBranch,
     key: str,
     rows: NDArray[np.intp],
+    state: Array,
     forms: Array,
     halvings: int,
     enabled: Sequence[tuple[Mask, Mask]],
 ) -> Iterator[PossibleDecision]:
-    """`enabled`: by action and cell, surely and surely not; empty where only the best output counts."""
+    """`enabled`: by action and row, surely and surely not; empty where only the best output counts."""
     branch = listed.branch
-    width = forms.shape[-1]
+    width = state.shape[-1]
     if branch.action is not None:
         none = np.zeros((len(rows), 0, width))
         owned = decisions.owns.index(branch.action)
-        yield PossibleDecision(f"{key}.{owned}", rows, none, branch.action, np.ones(len(rows), bool))
+        yield PossibleDecision(f"{key}.{owned}", rows, state, none, branch.action, np.ones(len(rows), bool))
         return
-    reads = np.moveaxis(forms[listed.reads][:, rows], 0, 1)
+    reads = np.moveaxis(forms[listed.reads], 0, 1)
     good = np.ones(len(rows), bool)
     if branch.network is not None:
         reads, good = propagate_in_parts(branch.network, reads, halvings)
     if branch.choose is Choose.VALUE:
         controls, inside = _into_limits(decisions, reads)
-        yield PossibleDecision(key, rows, controls, None, good & inside & np.isfinite(reads).all((1, 2)))
+        inside &= good & np.isfinite(reads).all((1, 2))
+        yield PossibleDecision(key, rows, state, controls, None, inside)
         return
     nothing = np.ones(len(rows), bool)
     for place, action in enumerate(branch.actions):
         rivals = np.ones((len(rows), len(branch.actions)), bool)
-        possible = np.ones(len(rows), bool)
+        may_apply = np.ones(len(rows), bool)
         if enabled:
-            rivals = np.stack([yes[rows] for yes, _ in enabled], 1)
-            possible = ~enabled[place][1][rows]
+            rivals = np.stack([yes for yes, _ in enabled], 1)
+            may_apply = ~enabled[place][1]
             nothing &= ~rivals[:, place]
-        possible &= _may_be_best(reads, place, rivals) | ~good
-        if possible.any():
-            none, owned = np.zeros((int(possible.sum()), 0, width)), decisions.owns.index(action)
-            yield PossibleDecision(f"{key}.{owned}", rows[possible], none, action, good[possible])
+        part, possible = _narrow_to_best(state, reads, place, rivals)
+        taken = may_apply & (possible | ~good)
+        if taken.any():
+            none, owned = np.zeros((int(taken.sum()), 0, width)), decisions.owns.index(action)
+            yield PossibleDecision(f"{key}.{owned}", rows[taken], part[taken], none, action, good[taken])
     if enabled and nothing.any():  # no action may be enabled: the environment moves, or the run ends
         none = np.zeros((int(nothing.sum()), 0, width))
-        yield PossibleDecision("-", rows[nothing], none, None, good[nothing])
+        yield PossibleDecision("-", rows[nothing], state[nothing], none, None, good[nothing])
 
 
-def _may_be_best(outputs: Array, place: int, rivals: Mask) -> Mask:
-    """Where no output of the rivals (cells, outputs) is surely larger; the radii are the outputs' own."""
-    gaps = outputs - outputs[:, place : place + 1]
-    gaps[..., -1] = outputs[..., -1] + outputs[:, place : place + 1, -1]
-    low, _ = bounds_of(gaps)
-    low[:, place] = -np.inf
-    best: Mask = ~np.asarray(((low > 0) & rivals).any(1))
-    return best
+def _narrow_to_best(state: Array, outputs: Array, place: int, rivals: Mask) -> tuple[Array, Mask]:
+    """The states where no rival (cells, outputs) has a larger output; the radii are the outputs' own."""
+    behind = outputs - outputs[:, place : place + 1]
+    behind[..., -1] = outputs[..., -1] + outputs[:, place : place + 1, -1]
+    behind[~rivals] = 0.0
+    low, high = bounds_of(behind)
+    low[:, place] = high[:, place] = -np.inf
+    possible = ~np.asarray(((low > 0) & rivals).any(1))
+    is_open = possible & np.asarray(((high > 0) & rivals).any(1))
+    if is_open.any():
+        state = state.copy()
+        others = np.delete(behind[is_open], place, 1)
+        state[is_open], possible[is_open] = narrow_forms(state[is_open], others)
+    return state, possible
 
 
 def _into_limits(decisions: LoopDecisions, values: Array) -> tuple[Array, Mask]:

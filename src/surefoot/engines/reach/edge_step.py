@@ -10,11 +10,11 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.engines.reach.conditions import Mask, decide_condition
+from surefoot.engines.reach.conditions import Mask, decide_condition, list_assumed_forms
 from surefoot.engines.reach.decision_forms import arithmetic_nodes
 from surefoot.engines.reach.elementary_range import Array, Range
 from surefoot.engines.reach.form_series import UNIT, bounds_of_nodes, extend_forms, spread_of, start_forms
-from surefoot.engines.reach.symbols import add_symbols
+from surefoot.engines.reach.symbols import add_symbols, narrow_forms
 from surefoot.engines.reach.term_levels import ListedCondition, TermLevels, arrange_levels
 from surefoot.errors import Unsupported
 from surefoot.reductions.closed_loop import ClosedLoop, LoopEdge, is_discrete
@@ -120,32 +120,45 @@ def _discrete_values(kind: Scalar) -> range:
 def enumerate_edge_successors(
     edge: EdgeTerms, discrete: Mask, state: Array, controls: Array
 ) -> Iterator[EdgeSuccessor]:
-    """Every successor of rows by an edge; `discrete`: which variables have one value in each row."""
-    cells = len(state)
+    """Every successor of rows by an edge, of the part where its guard may hold; `discrete`: which variables
+    have one value in each row."""
+    cells, count, _ = state.shape
     lists = [_discrete_values(k) if is_discrete(k) else (None,) for k in edge.kinds]
     reals = [n for n, k in enumerate(edge.kinds) if not is_discrete(k)]
-    wide, held = add_symbols(state, len(reals)), add_symbols(controls, len(reals))
+    both = add_symbols(np.concatenate([state, controls], 1), len(reals))
     for values in product(*lists):
-        forms, spread = _evaluate(edge, wide, held, values, reals)
-
-        ends = bounds_of_nodes(edge.levels, forms, spread)
-        bounds = partial(_pick_bounds, ends)
-        _, shut = decide_condition(edge.guard, bounds, cells)
-        _, never = decide_condition(edge.assuming, bounds, cells)
-        rows = np.flatnonzero(~shut & ~never)
+        named = np.concatenate([both, _chosen_forms(edge, both, values, reals)], 1)
+        forms, ends = _evaluate(edge, named)
+        truths = [
+            decide_condition(c, partial(_pick_bounds, ends), cells) for c in (edge.guard, edge.assuming)
+        ]
+        rows = np.flatnonzero(~truths[0][1] & ~truths[1][1])
+        assumed = [
+            form
+            for condition, (holds, _) in zip((edge.guard, edge.assuming), truths, strict=True)
+            if not holds[rows].all()
+            for form in list_assumed_forms(condition, True, forms)
+        ]
+        if assumed and len(rows):
+            named, possible = narrow_forms(named[rows], np.stack(assumed, 1)[rows])
+            rows, named = rows[possible], named[possible]
+            forms, ends = _evaluate(edge, named)
+        else:
+            forms, ends, named = forms[:, rows], (ends[0][:, rows], ends[1][:, rows]), named[rows]
         if not len(rows):
             continue
+        bounds = partial(_pick_bounds, ends)
         picked = ",".join(str(v) for v in values if v is not None)
         for number, outcome in enumerate(edge.outcomes):
-            after, good = wide[rows].copy(), np.ones(len(rows), bool)
+            after, good = named[:, :count].copy(), np.ones(len(rows), bool)
             for assignment in outcome:
                 if assignment.condition is not None:
-                    yes, no = decide_condition(assignment.condition, bounds, cells)
+                    yes, no = decide_condition(assignment.condition, bounds, len(rows))
                     after[:, assignment.place] = 0.0
-                    after[:, assignment.place, 0] = yes[rows]
-                    good &= (yes | no)[rows]
+                    after[:, assignment.place, 0] = yes
+                    good &= yes | no
                 else:
-                    after[:, assignment.place] = forms[assignment.node][rows]
+                    after[:, assignment.place] = forms[assignment.node]
             points = after[:, discrete]
             good &= (np.abs(points[..., 1:]).sum((1, 2)) <= 1e-9) & np.isfinite(after).all((1, 2))
             whole = np.round(points[..., 0])
@@ -160,25 +173,32 @@ def _pick_bounds(ends: Range, node: int) -> Range:
     return ends[0][node], ends[1][node]
 
 
-def _evaluate(
-    edge: EdgeTerms, state: Array, controls: Array, values: Sequence[int | None], reals: list[int]
-) -> tuple[Array, Array]:
-    cells, _, width = state.shape
-    series = start_forms(edge.levels, 1, cells, width - 2)
-    series.set(edge.variables, 0, np.moveaxis(state, 1, 0))
-    series.set(edge.controls, 0, np.moveaxis(controls, 1, 0))
-    picked = np.zeros((len(edge.kinds), cells, width))
+def _chosen_forms(
+    edge: EdgeTerms, others: Array, values: Sequence[int | None], reals: Sequence[int]
+) -> Array:
+    """What is chosen: discrete values, and real ones by the last symbols, which the others do not have."""
+    cells, _, width = others.shape
+    picked = np.zeros((cells, len(edge.kinds), width))
     for place, value in enumerate(values):
         if value is not None:
-            picked[place, :, 0] = value
+            picked[:, place, 0] = value
     for symbol, place in enumerate(reals):
         kind = edge.kinds[place]
         low, high = float(kind.low), float(kind.high)  # type: ignore[union-attr, arg-type]
-        picked[place, :, 0] = 0.5 * low + 0.5 * high
-        picked[place, :, width - 1 - len(reals) + symbol] = (0.5 * high - 0.5 * low) * (1 + 8 * UNIT) + (
+        picked[:, place, 0] = 0.5 * low + 0.5 * high
+        picked[:, place, width - 1 - len(reals) + symbol] = (0.5 * high - 0.5 * low) * (1 + 8 * UNIT) + (
             abs(low) + abs(high)
         ) * (4 * UNIT)
-    series.set(edge.chosen, 0, picked)
+    return picked
+
+
+def _evaluate(edge: EdgeTerms, named: Array) -> tuple[Array, Range]:
+    """Forms and bounds of all nodes, given those of state, controls and what is chosen."""
+    cells, _, width = named.shape
+    series = start_forms(edge.levels, 1, cells, width - 2)
+    names = np.concatenate([edge.variables, edge.controls, edge.chosen])
+    series.set(names, 0, np.moveaxis(named, 1, 0))
     with np.errstate(all="ignore"):
         extend_forms(series, 0)
-    return series.forms[:, 0], spread_of(series.forms[:, 0])
+    forms = series.forms[:, 0]
+    return forms, bounds_of_nodes(edge.levels, forms, spread_of(forms))

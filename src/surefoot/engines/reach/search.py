@@ -68,8 +68,8 @@ def fit_options(walk: LoopWalk, forms: Array, options: WalkOptions, tolerance: f
     decision = next(enumerate_decisions(walk.decisions, forms, options.halvings))
     if not decision.good.any():
         return options
-    rows, count = decision.rows[decision.good], forms.shape[1]
-    both = absorb_radii(np.concatenate([forms[rows], decision.controls[decision.good]], 1))
+    state, count = decision.state[decision.good], forms.shape[1]
+    both = absorb_radii(np.concatenate([state, decision.controls[decision.good]], 1))
     tried = sorted((p * k * k, k, p) for p in (1, 2, 4, 8, 16, 32, 64) for k in range(3, 9))
     for _, taylor, pieces in tried:
         length = float(walk.loop.period) / pieces

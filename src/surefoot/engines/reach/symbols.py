@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from surefoot.engines.reach.conditions import Mask
 from surefoot.engines.reach.elementary_range import Array
 from surefoot.engines.reach.form_series import UNIT
+
+WORTH = 62 / 32  # a symbol is replaced if no more of its range is left; the checker does so from 63 / 32 on
+OUTWARD = 2.0**-22  # of the bounds of a symbol: more than what the checker rounds
 
 
 def forms_of_box(low: Array, high: Array) -> Array:
@@ -64,3 +68,37 @@ def reduce_symbols(forms: Array, limit: int, kept: int) -> Array:
     places = np.arange(count)
     found[:, places, 1 + kept + keep + places] = rest
     return found
+
+
+def narrow_forms(forms: Array, assumed: Array) -> tuple[Array, Mask]:
+    """Forms where all that is assumed, (cells, conditions, …) over the same symbols, is at most 0; and the
+    cells where that is possible.
+
+    c + sum a_j e_j - r <= 0 bounds each e_j by what the others can be at least. A symbol whose range shrinks
+    is replaced by the middle of that and half of its width times a new one, as the checker does.
+    """
+    cells, _, width = forms.shape
+    assumed = np.where(np.isfinite(assumed).all(-1, keepdims=True), assumed, 0.0)
+    low, high = np.full((cells, width - 2), -1.0), np.ones((cells, width - 2))
+    possible = np.ones(cells, bool)
+    slack = np.abs(assumed).sum(-1) * (4 * width * UNIT)
+    for place in (*range(assumed.shape[1]), *range(assumed.shape[1])):
+        slopes = assumed[:, place, 1:-1]
+        least = np.minimum(slopes * low, slopes * high)
+        total = assumed[:, place, 0] - assumed[:, place, -1] + least.sum(-1) - slack[:, place]
+        possible &= total <= 0
+        with np.errstate(all="ignore"):
+            bound = (least - total[:, None]) / slopes
+        high = np.where(slopes > 0, np.minimum(high, bound + OUTWARD), high)
+        low = np.where(slopes < 0, np.maximum(low, bound - OUTWARD), low)
+        possible &= (low <= high).all(1)
+    changed: Mask = np.asarray(high - low <= WORTH) & possible[:, None]
+    if not changed.any():
+        return forms, possible
+    middle, half = np.where(changed, 0.5 * (low + high), 0.0), np.where(changed, 0.5 * (high - low), 1.0)
+    found = forms.copy()
+    found[..., 1:-1] *= half[:, None]
+    found[..., 0] += (forms[..., 1:-1] * middle[:, None]).sum(-1)
+    lost = (np.abs(forms[..., 0]) + np.abs(forms[..., 1:-1]).sum(-1)) * (4 * width * UNIT)
+    found[..., -1] += lost * ((forms[..., 1:-1] != 0) & changed[:, None]).any(-1)
+    return found, possible

@@ -420,7 +420,7 @@ def _successors(
         if not len(rows):
             continue
         count = batch.forms.shape[1]
-        both = absorb_radii(np.concatenate([batch.forms[rows], decision.controls[keep]], 1))
+        both = absorb_radii(np.concatenate([decision.state[keep], decision.controls[keep]], 1))
         added = slice(batch.forms.shape[-1] - 1, both.shape[-1] - 1)
         if walk.flow is not None:
             follow = _FlowPeriod(walk, walk.flow, options, record)
