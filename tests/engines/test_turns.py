@@ -74,16 +74,16 @@ class Suited(Telling):
         return True
 
 
-def test_an_engine_that_suits_the_problem_has_longer_turns_behind_the_others() -> None:
+def test_an_engine_that_suits_the_problem_has_longer_turns_after_its_first() -> None:
     first, suited = Telling("first", (LATE,)), Suited("suited", (LATE, SHOWN))
     assert take_turns((first, suited), counter(), Budget(600)).verdict == SHOWN
-    assert (first.given, suited.given) == ([1, 2], [10, 20])
+    assert (first.given, suited.given) == ([1, 2], [1, 10])
 
 
 def test_a_longer_turn_is_half_of_the_time_at_most() -> None:
     first, suited = Telling("first", (LATE,)), Suited("suited", (LATE, LATE, SHOWN))
     assert take_turns((first, suited), counter(), Budget(8)).verdict == SHOWN
-    assert suited.given[:2] == pytest.approx([4, 4], abs=0.1)
+    assert suited.given[:2] == pytest.approx([1, 4], abs=0.1)
     assert first.given[:2] == [1, 2]
 
 
@@ -138,6 +138,14 @@ def test_who_looks_has_a_short_turn_before_each_of_the_others() -> None:
     assert take_turns((looker, first, second), counter(), Budget(60)).verdict == SHOWN
     assert looker.given == [0.25, 0.25, 0.5, 0.5, 1, 1]
     assert first.given == [1, 2, 4]
+
+
+def test_who_looks_has_a_longer_turn_before_a_longer_one() -> None:
+    """A violation of the kind that is met in seconds does not wait for a long proof attempt."""
+    looker, suited = Looker("looker", (LATE,)), Suited("suited", (LATE, LATE, SHOWN))
+    assert take_turns((looker, suited), counter(), Budget(600)).verdict == SHOWN
+    assert suited.given == [1, 10, 20]
+    assert looker.given == [0.25, 2.5, 5]
 
 
 def test_who_looks_has_its_part_of_turns_that_last_too_long() -> None:

@@ -6,15 +6,15 @@ from round to round. So one hard query does not keep the other engine waiting. A
 of the doubling that at most doubles an engine's time.
 
 An engine may have a method `suits` which says that a problem is of the kind that it was made for, and the
-others were not. Then its turns are longer, but it waits for them: what is easy is answered before.
+others were not. Then its turns are longer, but for the first: what is easy is answered before.
 
 An engine may have a method `is_quick` which says that a problem is so small that it answers at once. Then it
 is asked first.
 
 An engine may have a method `begin` which returns what goes on where its last turn ended. Such an engine looks
 for violations: that it found none says nothing, and it never knows that it has looked enough. Its turns are
-short, but together a part of the whole time, and it has one before each turn of another engine; when nobody
-else has anything to say any more, it has one longer turn.
+short, but together a part of the whole time, and it has one before each turn of another engine, the longer
+the longer that will be; when nobody else has anything to say any more, it has one longer turn.
 
 An engine of last resort (an estimate where a computed value was not to be had) takes no turns: it begins when
 all others have given up, or have used their part of the time.
@@ -45,7 +45,7 @@ from surefoot.work.deadline import call_in_time
 
 FIRST_TURN = 1.0  # seconds
 FIRST_LOOK = 0.05  # of the time, at most: before it is known who can take a problem
-SUITED = 10  # times as long is the turn of an engine that suits the problem
+SUITED = 5  # times as long are the turns of an engine that suits the problem, after the first
 LOOKING = 0.25  # of a turn, and of all time, is for an engine that goes on where it stopped
 CONFIRMING = 0.25  # of the time that is left, at most: to follow the first suspected run in enclosures
 LAST_LOOK = 2.0  # seconds at least of its last turn, if there are so many
@@ -162,14 +162,16 @@ def _in_turns(
         order = _order_of_round(waiting, looking, quick if turn == FIRST_TURN else ())
         if turn == FIRST_TURN and begun:  # who looks has just done so
             order = tuple(dropwhile(looking.__contains__, order)) or order
-        for number in order:
+        own = {n: turn if turn == FIRST_TURN else turn * share[n] for n in waiting}
+        for place, number in enumerate(order):
             if number not in waiting or budget.is_spent():
                 continue
             alone = len(waiting) == 1
             if number in looking:
-                seconds = _last_look(budget) if alone else _look_seconds(turn, looked, budget)
+                after = next((own[n] for n in order[place:] if n in waiting and n not in looking), turn)
+                seconds = _last_look(budget) if alone else _look_seconds(after, looked, budget)
             else:
-                seconds = budget.remaining() if alone else _turn_seconds(turn, share[number], budget)
+                seconds = budget.remaining() if alone else _turn_seconds(turn, own[number], budget)
             share_of_time = Budget(seconds, budget.seed, budget.progress)
             asked, before = looking.get(number, engines[number]), budget.elapsed_seconds()
             verdict = take_turn(asked.check, problem, share_of_time, budget)
@@ -237,9 +239,9 @@ def _order_of_round(
     return found or lookers
 
 
-def _look_seconds(turn: float, looked: float, budget: Budget) -> float:
-    """More than its part of a turn where the turns of others last longer than they should."""
-    return min(max(LOOKING * turn, LOOKING * budget.elapsed_seconds() - looked), budget.remaining())
+def _look_seconds(after: float, looked: float, budget: Budget) -> float:
+    """A part of the turn that follows, and more where turns of others lasted longer than they should."""
+    return min(max(LOOKING * after, LOOKING * budget.elapsed_seconds() - looked), budget.remaining())
 
 
 def _last_look(budget: Budget) -> float:
@@ -313,9 +315,9 @@ def _is_quick(engine: Engine, problem: Problem) -> bool:
     return quick is not None and quick(problem)
 
 
-def _turn_seconds(turn: float, share: int, budget: Budget) -> float:
+def _turn_seconds(turn: float, longer: float, budget: Budget) -> float:
     """A longer turn is at most half of the time that is left."""
-    return min(max(turn, min(turn * share, 0.5 * budget.remaining())), budget.remaining())
+    return min(max(turn, min(longer, 0.5 * budget.remaining())), budget.remaining())
 
 
 def take_turn(check: Check, problem: Problem, budget: Budget, whole: Budget) -> Verdict:
