@@ -23,7 +23,13 @@ from surefoot.engines.reach.form_series import (
     spread_of,
 )
 from surefoot.engines.reach.network_forms import activation_band, clip_forms
-from surefoot.engines.reach.symbols import absorb_radii, add_symbols, forms_of_box, reduce_symbols
+from surefoot.engines.reach.symbols import (
+    absorb_radii,
+    add_symbols,
+    forms_of_box,
+    narrow_forms,
+    reduce_symbols,
+)
 from surefoot.problem.network import Shape
 from surefoot.term.elementary import elementary_value
 
@@ -371,3 +377,42 @@ def test_boxes_are_inside_their_forms(seed: int) -> None:
         centre, reach = support(forms, [int(i == j) for j in range(3)])
         assert centre - reach <= Fraction(low[0, i])
         assert Fraction(high[0, i]) <= centre + reach
+
+
+@given(SEEDS)
+@LAW
+def test_narrowed_sets_hold_all_that_is_assumed(seed: int) -> None:
+    """Points where all that is assumed is at most 0 stay, and a cell without such points may go."""
+    draw = np.random.default_rng(seed)
+    cells, symbols, conditions = 4, int(draw.integers(1, 5)), int(draw.integers(1, 4))
+    forms = draw.normal(size=(cells, 3, symbols + 2)) * 10.0 ** draw.integers(-6, 3, (cells, 3, 1))
+    assumed = draw.normal(size=(cells, conditions, symbols + 2))
+    assumed[..., 0] += draw.choice([0.0, 0.0, 2.0, -2.0], size=(cells, conditions))
+    assumed[..., 1:-1] *= draw.random((cells, conditions, symbols)) < 0.8
+    forms[..., -1], assumed[..., -1] = np.abs(forms[..., -1]) * 0.1, np.abs(assumed[..., -1]) * 0.1
+    narrowed, possible = narrow_forms(forms, assumed)
+    values = draw.uniform(-1, 1, (400, symbols))
+    values[:200] = np.round(values[:200])
+    directions = draw.normal(size=(8, 3))
+    for cell in range(cells):
+        wanted = assumed[cell, :, 0] + values @ assumed[cell, :, 1:-1].T - assumed[cell, :, -1] <= 0
+        kept = values[wanted.all(1)]
+        if not len(kept):
+            continue
+        assert possible[cell]
+        points = (forms[cell, :, 0] + kept @ forms[cell, :, 1:-1].T) @ directions.T
+        middle = directions @ narrowed[cell, :, 0]
+        reach = (
+            np.abs(directions @ narrowed[cell, :, 1:-1]).sum(1) + np.abs(directions) @ narrowed[cell, :, -1]
+        )
+        assert (np.abs(points - middle) <= reach * (1 + 1e-12) + 1e-300).all()
+
+
+def test_a_narrowed_set_is_narrow() -> None:
+    """x = e in [-1, 1], and what is assumed: x >= 1/2; nothing is left where x >= 2."""
+    forms = np.array([[[0.0, 1.0, 0.0]], [[0.0, 1.0, 0.0]]])
+    narrowed, possible = narrow_forms(forms, np.array([[[0.5, -1.0, 0.0]], [[2.0, -1.0, 0.0]]]))
+    assert possible.tolist() == [True, False]
+    low, high = bounds_of(narrowed[0, 0])
+    assert low == pytest.approx(0.5, abs=1e-6)
+    assert high == pytest.approx(1.0, abs=1e-6)
