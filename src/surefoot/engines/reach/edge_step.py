@@ -58,6 +58,7 @@ class EdgeSuccessor:
     rows: NDArray[np.intp]
     forms: Array
     good: Mask
+    changed: Mask  # the variables that get another value than their own
 
 
 def list_edges(loop: ClosedLoop) -> tuple[EdgeTerms, ...]:
@@ -166,7 +167,9 @@ def enumerate_edge_successors(
             points[..., 0] = whole
             points[..., 1:] = 0.0
             after[:, discrete] = points
-            yield EdgeSuccessor(f"{edge.number}/{number}/{picked}", rows, after, good)
+            changed = np.zeros(count, bool)
+            changed[[a.place for a in outcome if a.node != edge.variables[a.place]]] = True
+            yield EdgeSuccessor(f"{edge.number}/{number}/{picked}", rows, after, good, changed)
 
 
 def _pick_bounds(ends: Range, node: int) -> Range:

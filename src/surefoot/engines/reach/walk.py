@@ -459,8 +459,7 @@ def _edge_steps(
             cell, after = batch.cell[rows[found.rows]], absorb_radii(found.forms)
             if record.tubes is not None:
                 record.tubes.add_states(cell[found.good], now + walk.loop.period, after[found.good])
-            low, high = bounds_of(after)
-            inside = np.asarray(((low >= walk.least) & (high <= walk.most)).all(1))
+            inside = _stay_in_range(walk, after, found.changed)
             risky, met = _judge_states(walk, after, now + walk.loop.period)
             _note_failures(record, cell, ~found.good, now, "a discrete variable may have several values")
             _note_failures(record, cell, ~inside, now, "a variable may leave its range")
@@ -470,6 +469,14 @@ def _edge_steps(
                 _note_failures(record, cell, risky, now + walk.loop.period, MAY_BE_BAD, weights)
             who = decision.key if edge.action is not None or walk.loop.controls else "-"
             yield _Moved(f"{who}/{found.key}", rows[found.rows], after, met)
+
+
+def _stay_in_range(walk: LoopWalk, after: Array, changed: Mask) -> Mask:
+    """Rows in which every variable that changes surely stays in its declared range."""
+    low, high = bounds_of(after)
+    low[:, walk.discrete] = high[:, walk.discrete] = after[:, walk.discrete, 0]  # nothing is rounded there
+    inside: Mask = np.asarray(((low >= walk.least) & (high <= walk.most) | ~changed).all(1))
+    return inside
 
 
 def _round_times(first: Fraction, last: Fraction) -> tuple[float, float]:

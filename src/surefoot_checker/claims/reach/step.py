@@ -224,8 +224,8 @@ def _apply_updates(
     wide = terms.arithmetic.count
     reals = {n: extend_form(x, wide) for n, x in zip(loop.reals, cell.reals, strict=True)}
     for variable in loop.variables:
-        if variable.name not in outcome:
-            continue
+        if outcome.get(variable.name, ("name", variable.name)) == ("name", variable.name):
+            continue  # it keeps its value
         if variable.name in reals:
             form = terms.form(outcome[variable.name])
             _check_range(variable, form, terms.arithmetic)
