@@ -115,6 +115,8 @@ def decide_actions(
         outputs = decider.network.run([terms.form(term) for term in decider.observe], halvings)
         applies = decider.choose == "argmax-applicable"
         truths = [enabled(part, action) if applies else True for action in decider.actions]
+        if all(truth is False for truth in truths):
+            found.append(Decision("-", part, (), None))  # the environment moves, or the run ends
         for i, action in enumerate(decider.actions):
             if truths[i] is False:
                 continue

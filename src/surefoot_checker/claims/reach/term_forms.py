@@ -164,6 +164,10 @@ class TermForms:
             if word != "/" and all(type(part) is int for part in parts) and type(exact) is int:
                 return self._whole(exact)
             if word == "^":
+                product = limit_bits(OPERATORS[word](parts[0], abs(parts[1])))
+                self._round(
+                    self.arithmetic.enclose_number(product), 53
+                )  # it may overflow before it is divided
                 return self._round(self.arithmetic.enclose_number(exact), 53, _roundings(parts[1]))
             return nearest_double(exact)
         found = self._form_operation(word, parts)
@@ -304,7 +308,11 @@ class TermForms:
             form = self.arithmetic.square(form) if left else form
         if found is None:
             return self.arithmetic.enclose_number(1)
-        return self.arithmetic.reciprocal(found) if exponent < 0 else found
+        if exponent > 0:
+            return found
+        if self.plant.rounded:
+            self._round(found, 53)  # it may overflow before it is divided
+        return self.arithmetic.reciprocal(found)
 
     def _step_function(self, word: str, x: Form) -> int | Form:
         """Its value if it is the same at both ends, else all between."""

@@ -277,7 +277,7 @@ class WideRun:
             self.columns = [
                 list(map(rshift, map(mul, column, slopes), repeat(SLOPE))) for column in self.columns
             ]
-            self.columns[0] = list(map(add, self.columns[0], middles))
+        self.columns[0] = list(map(add, self.columns[0], middles))
         self.behind = [BandMatrix(b.matrix, slopes, b.right, b.heights) for b in self.behind]
         self.bands, self.radii, self.sizes = bands, radii, sizes
 
