@@ -14,7 +14,7 @@ from surefoot.certify.evidence import CheckedEvidence, certify_verdict, leave_un
 from surefoot.engines import ENGINES
 from surefoot.engines.engine_text import describe_engine
 from surefoot.engines.portfolio import PortfolioAnswer, look_first, look_last, take_turn, take_turns
-from surefoot.engines.protocol import Engine, Resumable, Turns
+from surefoot.engines.protocol import Engine, Falsifier, LookingTurns
 from surefoot.engines.selection import (
     LEAST_OBJECTION_SECONDS,
     OBJECTION_SHARE,
@@ -201,7 +201,7 @@ def _explain_interrupt(verdict: Verdict) -> Unknown:
 
 def _look_before(
     problem: Problem, given: Engine | Sequence[Engine] | None, budget: Budget
-) -> tuple[PortfolioAnswer | None, dict[str, Turns]]:
+) -> tuple[PortfolioAnswer | None, dict[str, LookingTurns]]:
     """A short look for violations where several engines may be asked."""
     if given is not None and not isinstance(given, Sequence):
         return None, {}
@@ -406,7 +406,7 @@ def _select_engines(
     """Those that can take it; one that only looks for violations does not make a problem answerable."""
     if given is None or isinstance(given, Sequence):
         engines = _list_engines(given)
-        others = [e for e in engines if not isinstance(e, Resumable)]
+        others = [e for e in engines if not isinstance(e, Falsifier)]
         if not others:
             return applicable_engines(problem, engines, budget=budget)
         looking = [e for e in engines if e not in others and engine_objection(e, problem) is None]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 from time import monotonic
+from typing import ClassVar
 
 import pytest
 from tests.certify.test_replay import counter
@@ -118,11 +119,30 @@ class Quick(Telling):
 
 @dataclass(frozen=True)
 class Looker(Telling):
+    refutes_only: ClassVar[bool] = True
+
     def begin(self, problem: Problem, seed: int) -> Looker:
         return self
 
     def look_first(self, problem: Problem, budget: Budget) -> Verdict:
         return self.check(problem, budget)
+
+
+@dataclass(frozen=True)
+class GoingOn(Telling):
+    """An engine whose turns are those of one piece of work."""
+
+    begun: list[int] = field(default_factory=list, compare=False)
+
+    def begin(self, problem: Problem, seed: int) -> GoingOn:
+        self.begun.append(seed)
+        return self
+
+
+def test_who_can_goes_on_where_it_stopped() -> None:
+    other, resumed = Telling("other", (LATE,)), GoingOn("resumed", (LATE, LATE, SHOWN))
+    assert take_turns((other, resumed), counter(), Budget(60, 3)).verdict == SHOWN
+    assert (resumed.begun, resumed.given) == ([3], [1, 2, 4])
 
 
 def test_who_is_quick_is_asked_first() -> None:

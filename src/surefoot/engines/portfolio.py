@@ -2,8 +2,8 @@
 
 The paper alternates bounded model checking and k-induction and adds 1 to k after each pair. Here the turns
 are turns of time: each engine lets k grow on its own, and a turn ends after so many seconds, which double
-from round to round. So one hard query does not keep the other engine waiting. A turn starts afresh; because
-of the doubling that at most doubles an engine's time.
+from round to round. So one hard query does not keep the other engine waiting. An engine with a method `begin`
+goes on where its last turn ended; others start afresh, which the doubling makes twice their time at most.
 
 An engine may have a method `suits` which says that a problem is of the kind that it was made for, and the
 others were not. Then its turns are longer, but for the first: what is easy is answered before.
@@ -11,10 +11,9 @@ others were not. Then its turns are longer, but for the first: what is easy is a
 An engine may have a method `is_quick` which says that a problem is so small that it answers at once. Then it
 is asked first.
 
-An engine may have a method `begin` which returns what goes on where its last turn ended. Such an engine looks
-for violations: that it found none says nothing, and it never knows that it has looked enough. Its turns are
-short, but together a part of the whole time, and it has one before each turn of another engine, the longer
-the longer that will be; when nobody else has anything to say any more, it has one longer turn.
+An engine may only look for violations: that it found none says nothing, and it never knows that it has looked
+enough. Its turns are short, but together a part of the whole time, and it has one before each turn of another
+engine, the longer the longer that will be; when nobody else has anything to say any more, it has a longer one.
 
 An engine of last resort (an estimate where a computed value was not to be had) takes no turns: it begins when
 all others have given up, or have used their part of the time.
@@ -34,7 +33,7 @@ from itertools import dropwhile
 from math import isfinite
 from typing import TypeAlias
 
-from surefoot.engines.protocol import Engine, Resumable, Turns
+from surefoot.engines.protocol import Engine, Falsifier, LookingTurns, Resumable, Turns
 from surefoot.engines.selection import next_solver
 from surefoot.errors import SolverFailure, Unsupported
 from surefoot.problem.problem import Problem
@@ -66,16 +65,16 @@ class PortfolioAnswer:
 
 def look_first(
     engines: Sequence[Engine], problem: Problem, budget: Budget
-) -> tuple[PortfolioAnswer | None, dict[str, Turns]]:
+) -> tuple[PortfolioAnswer | None, dict[str, LookingTurns]]:
     """What a short look finds, before it is known who can take the problem; and who goes on from there.
 
     To know that may take much longer. Where somebody is quick nobody has to look.
     """
-    begun: dict[str, Turns] = {}
+    begun: dict[str, LookingTurns] = {}
     if any(_is_quick(e, problem) and e.objection(problem) is None for e in engines):
         return None, begun
     for engine in engines:
-        if isinstance(engine, Resumable) and engine.objection(problem) is None:
+        if isinstance(engine, Falsifier) and engine.objection(problem) is None:
             turns = begun[engine.name] = _Confirming(engine.begin(problem, budget.seed), budget)
             seconds = min(FIRST_TURN, FIRST_LOOK * budget.remaining())
             share = Budget(seconds, budget.seed, budget.progress)
@@ -86,7 +85,7 @@ def look_first(
 
 
 def look_last(
-    engines: Sequence[Engine], problem: Problem, budget: Budget, begun: Mapping[str, Turns]
+    engines: Sequence[Engine], problem: Problem, budget: Budget, begun: Mapping[str, LookingTurns]
 ) -> tuple[PortfolioAnswer | None, str]:
     """What the rest of the time finds where nobody else can take the problem, or what was looked at."""
     told: list[str] = []
@@ -106,7 +105,7 @@ def take_turns(
     engines: Sequence[Engine],
     problem: Problem,
     budget: Budget,
-    begun: Mapping[str, Turns] | None = None,
+    begun: Mapping[str, LookingTurns] | None = None,
     reserves: Sequence[Engine] = (),
 ) -> PortfolioAnswer:
     """The first conclusive verdict, or all that is known when time or engines have run out.
@@ -140,7 +139,7 @@ def _in_turns(
     engines: Sequence[Engine],
     problem: Problem,
     budget: Budget,
-    begun: Mapping[str, Turns],
+    begun: Mapping[str, LookingTurns],
     reserves: Sequence[Engine],
 ) -> PortfolioAnswer:
     if len(engines) == 1:
@@ -150,8 +149,9 @@ def _in_turns(
     looking = {
         n: begun.get(e.name) or _Confirming(e.begin(problem, budget.seed), budget)
         for n, e in enumerate(engines)
-        if isinstance(e, Resumable)
+        if isinstance(e, Falsifier)
     }
+    resumed = {n: _begin_turns(e, problem, budget) for n, e in enumerate(engines) if n not in looking}
     quick = {n for n, engine in enumerate(engines) if _is_quick(engine, problem)}
     waiting = sorted(range(len(engines)), key=lambda n: n not in quick)
     share = [SUITED if _is_suited(engine, problem) else 1 for engine in engines]
@@ -173,7 +173,7 @@ def _in_turns(
             else:
                 seconds = budget.remaining() if alone else _turn_seconds(turn, own[number], budget)
             share_of_time = Budget(seconds, budget.seed, budget.progress)
-            asked, before = looking.get(number, engines[number]), budget.elapsed_seconds()
+            asked, before = looking.get(number) or resumed[number], budget.elapsed_seconds()
             verdict = take_turn(asked.check, problem, share_of_time, budget)
             looked += budget.elapsed_seconds() - before if number in looking else 0.0
             if _is_cut_short(verdict):
@@ -188,7 +188,7 @@ def _in_turns(
             late = isinstance(verdict, Unknown) and verdict.reason is Reason.TIMEOUT
             if (other := _next_after_trouble(engines[number], verdict, reserves, problem)) is not None:
                 reserves.remove(other)
-                engines[number] = other
+                engines[number], resumed[number] = other, _begin_turns(other, problem, budget)
                 continue
             if not late or (alone and number in looking):
                 waiting.remove(number)  # it would say the same again
@@ -200,7 +200,7 @@ def _ask_alone(
     engine: Engine,
     problem: Problem,
     budget: Budget,
-    begun: Mapping[str, Turns],
+    begun: Mapping[str, LookingTurns],
     reserves: Sequence[Engine],
 ) -> PortfolioAnswer:
     """One engine, and after numerical trouble itself with the next solver; the best of what they know."""
@@ -251,16 +251,16 @@ def _last_look(budget: Budget) -> float:
 
 
 def _begin_turns(engine: Engine, problem: Problem, budget: Budget) -> Engine | Turns:
-    return (
-        _Confirming(engine.begin(problem, budget.seed), budget) if isinstance(engine, Resumable) else engine
-    )
+    if isinstance(engine, Falsifier):
+        return _Confirming(engine.begin(problem, budget.seed), budget)
+    return engine.begin(problem, budget.seed) if isinstance(engine, Resumable) else engine
 
 
 @dataclass(slots=True)
 class _Confirming:
     """A search for violations whose suspicions are followed inside validated enclosures."""
 
-    turns: Turns
+    turns: LookingTurns
     whole: Budget
     tried: list[SuspectedRun] = field(default_factory=list)
     known: SuspectedRun | None = None  # of which the words below tell what is missing

@@ -22,10 +22,6 @@ class Engine(Protocol):
 class Turns(Protocol):
     """An engine at work on one problem, which goes on where it stopped."""
 
-    def look_first(self, problem: Problem, budget: Budget) -> Verdict:
-        """A short look: the same amount of work whatever the clock says, if there is time for it."""
-        ...
-
     def check(self, problem: Problem, budget: Budget) -> Verdict: ...
 
 
@@ -34,3 +30,18 @@ class Resumable(Protocol):
     """An engine that can be asked for some time, and later again."""
 
     def begin(self, problem: Problem, seed: int) -> Turns: ...
+
+
+class LookingTurns(Turns, Protocol):
+    def look_first(self, problem: Problem, budget: Budget) -> Verdict:
+        """A short look: the same amount of work whatever the clock says, if there is time for it."""
+        ...
+
+
+@runtime_checkable
+class Falsifier(Protocol):
+    """A resumable engine that looks for violations, and proves nothing."""
+
+    refutes_only: ClassVar[bool]
+
+    def begin(self, problem: Problem, seed: int) -> LookingTurns: ...

@@ -303,3 +303,15 @@ def test_how_far_it_came_is_about_the_starts() -> None:
     assert all(
         low >= 1 and high <= 2 for s in flowpipe.starts for low, high in zip(s.low, s.high, strict=True)
     )
+
+
+@pytest.mark.parametrize("asked", ["never x > 0.5 from 3 seconds", "never x > 0.5 from 2.25 seconds"])
+def test_what_is_bad_only_later_may_be_passed_through_before(asked: str) -> None:
+    """x' = 0.1 - x from 1: x is 0.5 after 0.81 seconds. The starts are bad, and no set that runs stay in."""
+    problem = timed_loop({"x": "0.1 - x + 0.01 * u"}, {"x": (0.9, 1)}, asked, period="0.25")
+    assert check_reach_proof(problem, ask_reach(problem, SECONDS)).accepted
+
+
+def test_what_is_bad_later_is_not_proved() -> None:
+    problem = timed_loop({"x": "0.6 - x"}, {"x": (0.9, 1)}, "never x > 0.5 from 3 seconds", period="0.25")
+    assert isinstance(ask_reach(problem, 3), Unknown)

@@ -51,5 +51,7 @@ def test_ends_of_ranges_may_be_reached(tmp_path: Path, variables: str, starts: s
 def test_beyond_the_ends_nothing_is_proved(tmp_path: Path, variables: str, updates: str) -> None:
     name = variables[0]
     starts = f"0.9 <= x <= 1 and {name} = 0"
-    verdict = ask_reach(read_steps(tmp_path, variables, starts, updates, "never x > 1.1 for 10 steps"), seconds=1)
+    verdict = ask_reach(
+        read_steps(tmp_path, variables, starts, updates, "never x > 1.1 for 10 steps"), seconds=1
+    )
     assert isinstance(verdict, Unknown)

@@ -28,6 +28,7 @@ from surefoot.work.budget import Budget
 @dataclass(frozen=True, slots=True, repr=False)
 class Falsify:
     name: ClassVar[str] = "falsify"
+    refutes_only: ClassVar[bool] = True
 
     steps: int | None = None
     """The longest run that is made; without it they grow to 4096 steps."""

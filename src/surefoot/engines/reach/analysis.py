@@ -20,6 +20,7 @@ from surefoot.engines.reach.search import (
     CellSearch,
     begin_search,
     cell_forms,
+    close_regions,
     fit_halvings,
     fit_options,
     have_other_states,
@@ -83,10 +84,7 @@ class GivenOptions:
 def prepare_problem(problem: Problem) -> tuple[LoopWalk, CellSearch]:
     """`Unsupported` says what does not fit."""
     loop = read_closed_loop(problem)
-    question = read_question(problem, loop.scope, loop.period)
-    if question.until is None and question.bad is not None:
-        question = replace(question, since=Fraction(0))  # a region is come back to at any time
-    walk = prepare_walk(loop, question)
+    walk = prepare_walk(loop, read_question(problem, loop.scope, loop.period))
     regions = enumerate_start_regions(loop)
     if not regions:
         raise Unsupported("nothing satisfies the initial condition", fix="see what `initial` says")
@@ -107,36 +105,53 @@ def analyse_problem(
     problem: Problem, given: GivenOptions, budget: Budget, folder: Path | None = None, *, resume: bool = False
 ) -> SearchOutcome:
     """All cells, or as many as there is time for; `folder`: what is found of them is recorded there."""
+    return begin_analysis(problem, given).go_on(budget, folder, resume=resume)
+
+
+def begin_analysis(problem: Problem, given: GivenOptions) -> Analysis:
     walk, first = prepare_problem(problem)
-    reason, words = Reason.INCOMPLETE, ""
-    searching = replace(budget, seconds=budget.seconds - min(TELLING, TELLING_SHARE * budget.seconds))
-    known = KnownSearches(walk, first.regions, given)
-    with ExitStack() as stack:
-        saved = None
-        if folder is not None:
-            saved = stack.enter_context(SavedCells(folder, problem, given, resume))
-        try:
-            if saved is None:
-                _search_in_turns(known, searching)
-            else:
-                _search_recorded(known, searching, saved)
-        except KeyboardInterrupt:
-            reason = Reason.INTERRUPTED
-        except Late:
+    return Analysis(problem, KnownSearches(walk, first.regions, given), first)
+
+
+@dataclass(slots=True, eq=False)
+class Analysis:
+    """A problem at work, which can go on where the time ended."""
+
+    problem: Problem
+    known: KnownSearches
+    first: CellSearch  # of which nothing is known
+
+    def go_on(self, budget: Budget, folder: Path | None = None, *, resume: bool = False) -> SearchOutcome:
+        known, reason, words = self.known, Reason.INCOMPLETE, ""
+        searching = replace(budget, seconds=budget.seconds - min(TELLING, TELLING_SHARE * budget.seconds))
+        with ExitStack() as stack:
+            saved = None
+            if folder is not None:
+                saved = stack.enter_context(SavedCells(folder, self.problem, known.given, resume))
+            try:
+                if saved is None:
+                    _search_in_turns(known, searching)
+                else:
+                    _search_recorded(known, searching, saved)
+            except KeyboardInterrupt:
+                reason = Reason.INTERRUPTED
+            except Late:
+                reason = Reason.TIMEOUT
+            except (
+                NotRecorded
+            ) as why:  # what is known is told; going on without a record is not what was asked
+                words = f"{why}; "
+        if reason is Reason.INCOMPLETE and not words and searching.is_spent():
             reason = Reason.TIMEOUT
-        except NotRecorded as why:  # what is known is told; going on without a record is not what was asked
-            words = f"{why}; "
-    if reason is Reason.INCOMPLETE and not words and searching.is_spent():
-        reason = Reason.TIMEOUT
-    search = max(known.searches, key=rank_search, default=first)
-    content = search_to_json(search) if search.done else None
-    words += describe_search(search)
-    if content is None and known.invariant is not None and known.invariant.runs is not None:
-        words += f", {known.invariant.words}"
-    try:
-        return SearchOutcome(content, reason, words, make_flowpipe(search))
-    except Late:  # a picture is not worth the answer
-        return SearchOutcome(content, reason, words, None)
+        search = max(known.searches, key=rank_search, default=self.first)
+        content = search_to_json(search) if search.done else None
+        words += describe_search(search)
+        if content is None and known.invariant is not None and known.invariant.runs is not None:
+            words += f", {known.invariant.words}"
+        try:
+            return SearchOutcome(content, reason, words, make_flowpipe(search))
+        except Late:  # a picture is not worth the answer
+            return SearchOutcome(content, reason, words, None)
 
 
 @dataclass(slots=True, eq=False)
@@ -147,6 +162,9 @@ class KnownSearches:
     regions: list[Region]
     given: GivenOptions
     searches: list[CellSearch] = field(default_factory=list)
+    pair: list[CellSearch] = field(default_factory=list)  # of these, those that take turns
+    seconds: float = FIRST_TURN  # of a turn
+    waits: bool = False  # bad starts do not count yet: they are not come back to
     invariant: InvariantSearch | None = None
     closed: Sequence[ClosedRegion] = ()
 
@@ -155,9 +173,20 @@ class KnownSearches:
         """May cells end by coming back? A goal is not met so."""
         return self.walk.question.until is None and self.walk.question.bad is not None
 
+    @property
+    def may_wait(self) -> bool:
+        """Do bad states count only from some time on?"""
+        return self.for_ever and self.walk.question.since > 0
+
+    @property
+    def returning_walk(self) -> LoopWalk:
+        """Where something comes back to bad states count from the beginning."""
+        return replace(self.walk, question=replace(self.walk.question, since=Fraction(0)))
+
     def begin(self, effort: Effort, budget: Budget) -> CellSearch:
-        walk = self.walk
+        walk = self.returning_walk if self.may_wait and not self.waits else self.walk
         search = begin_search(walk, self.regions, watch_condition(walk.loop, walk.loop.initial))
+        search.come_back = not self.waits
         if walk.question.until is None:
             search.most_periods = LONGEST_WAY if self.closed else LONGEST_RETURN
         if self.for_ever:
@@ -186,9 +215,10 @@ class KnownSearches:
         if not self.for_ever or self.closed:
             return False
         if self.invariant is None:
-            prepare = partial(self.choose_options, effort=EFFORTS[1])
-            self.invariant = InvariantSearch(self.walk, self.regions, prepare, budget.seed)
-        if self.invariant.look_at_returns(budget) and seconds < RETURNING_TURN:
+            prepare, walk = partial(self.choose_options, effort=EFFORTS[1]), self.returning_walk
+            since = self.walk.question.since
+            self.invariant = InvariantSearch(walk, self.regions, prepare, budget.seed, since)
+        if not self.waits and self.invariant.look_at_returns(budget) and seconds < RETURNING_TURN:
             return False
         self.invariant.go_on(budget, seconds)
         budget.progress(self.invariant.words)
@@ -199,7 +229,7 @@ class KnownSearches:
     def direct(self) -> bool:
         """Are starts worth following now? Not where runs do not come back and sets are looked for."""
         returning = None if self.invariant is None else self.invariant.returning
-        return returning is not False or not self.can_look_on
+        return (returning is not False and not self.waits) or not self.can_look_on
 
     @property
     def can_look_on(self) -> bool:
@@ -209,36 +239,37 @@ class KnownSearches:
 def _search_in_turns(known: KnownSearches, budget: Budget) -> None:
     """The whole start first. Where that fails two searches take turns, which become longer: one that halves
     cells often, and one that follows fewer cells more finely; and one for sets that runs stay in. Once there
-    is such a set all begin again.
+    is such a set all begin again. Called again it goes on from there.
     """
-    if _try_whole(known, budget):
-        return
-    seconds, searches = FIRST_TURN, list[CellSearch]()
-    failures = [cell.parent_failure for cell in known.searches[0].waiting]
-    late = any(failure is not None and failure.why == NOT_BACK for failure in failures)
-    if late and known.look_for_invariant(budget, seconds) and _try_whole(known, budget):
-        return
+    if not known.pair and not known.waits:
+        if _try_whole(known, budget):
+            return
+        known.waits = known.may_wait
+        failures = [cell.parent_failure for cell in known.searches[-1].waiting]
+        late = known.waits or any(failure is not None and failure.why == NOT_BACK for failure in failures)
+        if late and known.look_for_invariant(budget, known.seconds) and _try_whole(known, budget):
+            return
     while not budget.is_spent():
         for number, effort in enumerate(EFFORTS[1:] if known.direct else ()):
-            if number == len(searches):
-                searches.append(known.begin(effort, budget))
-            search = searches[number]
+            if number == len(known.pair):
+                known.pair.append(known.begin(effort, budget))
+            search = known.pair[number]
             longer = min(1 + count_weights(known.walk) / WEIGHTS, LONGEST_TURN)
-            turn = seconds if number else seconds * longer
+            turn = known.seconds if number else known.seconds * longer
             search_cells(search, budget, lambda s: budget.progress(describe_progress(s)), seconds=turn)
             if search.done or budget.is_spent():
                 return
-        if known.look_for_invariant(budget, seconds):
+        if known.look_for_invariant(budget, known.seconds):
             if known.invariant is not None and known.invariant.returning:
-                for search in searches:  # which have come some way
+                for search in known.pair:  # which have come some way
                     add_closed_regions(search, known.closed)
             else:
-                searches.clear()
+                known.pair.clear()
             if _try_whole(known, budget):
                 return
-        elif not any(search.can_go_on for search in searches) and not known.can_look_on:
+        elif not any(search.can_go_on for search in known.pair) and not known.can_look_on:
             return
-        seconds *= 2
+        known.seconds *= 2
 
 
 def count_weights(walk: LoopWalk) -> int:
@@ -258,6 +289,8 @@ def _search_recorded(known: KnownSearches, budget: Budget, saved: SavedCells) ->
     """One search, so that there is one record to go on with: the whole start, then the effort that halves."""
     search = known.begin(EFFORTS[0], budget)
     attempt = saved.recall(search)
+    if attempt:
+        _wait_for_closed(known, search)
     if attempt is not None:
         budget.progress(f"gone on with: {describe_search(search)}")
         effort = EFFORTS[min(attempt, 1)]
@@ -268,6 +301,7 @@ def _search_recorded(known: KnownSearches, budget: Budget, saved: SavedCells) ->
         saved.note_begin(search, 0)
         search_cells(search, budget, rounds=1)
     if attempt in (None, 0) and not search.done and not budget.is_spent():
+        known.waits = known.may_wait
         search = _begin_recorded(known, budget, saved)
     seconds = FIRST_TURN
     while not search.done and not budget.is_spent() and (search.can_go_on or known.can_look_on):
@@ -277,6 +311,14 @@ def _search_recorded(known: KnownSearches, budget: Budget, saved: SavedCells) ->
         if not search.done and known.look_for_invariant(budget, seconds):
             search = _begin_recorded(known, budget, saved)
         seconds *= 2
+
+
+def _wait_for_closed(known: KnownSearches, search: CellSearch) -> None:
+    """What was recorded after the first attempt does not come back to starts that may be bad."""
+    known.waits = known.may_wait
+    if known.waits:
+        search.walk, search.come_back = known.walk, False
+        close_regions(search)
 
 
 def _begin_recorded(known: KnownSearches, budget: Budget, saved: SavedCells) -> CellSearch:

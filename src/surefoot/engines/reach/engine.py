@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from surefoot.engines.engine_text import show_changes
+from surefoot.engines.protocol import Turns
 from surefoot.errors import InvalidProblem, SurefootError
 from surefoot.problem.problem import Problem
 from surefoot.term.arguments import (
@@ -25,6 +26,9 @@ from surefoot.term.arguments import (
 )
 from surefoot.verdict.verdict import Certificate, Proved, Unknown, Verdict
 from surefoot.work.budget import Budget
+
+if TYPE_CHECKING:
+    from surefoot.engines.reach.analysis import Analysis
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -84,14 +88,32 @@ class Reach:
         except SurefootError:
             return False
 
-    def check(self, problem: Problem, budget: Budget) -> Verdict:
-        from surefoot.engines.reach.analysis import GivenOptions, analyse_problem
+    def begin(self, problem: Problem, seed: int) -> Turns:
+        """What goes on where it stopped; what is recorded in a folder does so by itself."""
+        return self if self.run_directory is not None or self.resume else ReachTurns(self)
 
-        folder = None if self.run_directory is None else Path(self.run_directory)
-        if folder is None and self.resume:
+    def check(self, problem: Problem, budget: Budget) -> Verdict:
+        if self.run_directory is None and self.resume:
             raise InvalidProblem("there is nothing to resume", fix="name the folder with --run-directory")
-        given = GivenOptions(self.order, self.taylor, self.pieces, self.halvings)
-        found = analyse_problem(problem, given, budget, folder, resume=self.resume)
+        return ReachTurns(self).check(problem, budget)
+
+
+@dataclass(slots=True, eq=False)
+class ReachTurns:
+    """The engine at work on one problem."""
+
+    engine: Reach
+    analysis: Analysis | None = None
+
+    def check(self, problem: Problem, budget: Budget) -> Verdict:
+        from surefoot.engines.reach.analysis import GivenOptions, begin_analysis
+
+        asked = self.engine
+        if self.analysis is None:
+            given = GivenOptions(asked.order, asked.taylor, asked.pieces, asked.halvings)
+            self.analysis = begin_analysis(problem, given)
+        folder = None if asked.run_directory is None else Path(asked.run_directory)
+        found = self.analysis.go_on(budget, folder, resume=asked.resume)
         if found.content is None:
             return Unknown(found.reason, found.words, artifact=found.flowpipe)
         return Proved(Certificate("reach", found.content), artifact=found.flowpipe)

@@ -8,7 +8,7 @@ widening). That they all do is shown, or not, by following it as a set.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 from math import ceil, floor
@@ -81,6 +81,11 @@ class RunSampler:
         failed |= ~np.isnan(after[:, 0]) & ~np.isfinite(after).all(1)
         after[failed] = np.nan
         return after, failed
+
+    def watch_nothing(self) -> RunSampler:
+        """The same runs where no state counts as bad."""
+        unwatched = replace(self.walk.question, since=Fraction(2**62))
+        return replace(self, walk=replace(self.walk, question=unwatched, bad=None))
 
     def are_bad(self, states: Array) -> Mask:
         """Points that may be bad now, or are out of their range."""
@@ -179,10 +184,21 @@ def do_starts_return(sampler: RunSampler, regions: Sequence[Region]) -> bool:
     return not len(states)
 
 
-def sample_starts(sampler: RunSampler, regions: Sequence[Region]) -> StartRuns:
-    states, failed = sampler.follow_runs(draw_starts(sampler, regions, MOST_STARTS), LONGEST_SAMPLE)
+def sample_starts(sampler: RunSampler, regions: Sequence[Region], since: Fraction) -> StartRuns:
+    """Nothing is bad before some time."""
+    states = draw_starts(sampler, regions, MOST_STARTS)
+    before, _ = sampler.watch_nothing().follow_runs(states, _count_periods(sampler, since))
+    last = before[-1][~np.isnan(before[-1][:, 0])]
+    runs, failed = sampler.follow_runs(last, LONGEST_SAMPLE)
     fixed = sampler.walk.discrete | list_constants(sampler.walk.loop)
-    return StartRuns(states, fixed, bool(failed.any()))
+    everything = np.full((len(before) - 1 + len(runs), *states.shape), np.nan)
+    everything[: len(before) - 1] = before[:-1]
+    everything[len(before) - 1 :, : len(last)] = runs
+    return StartRuns(everything, fixed, bool(failed.any()))
+
+
+def _count_periods(sampler: RunSampler, since: Fraction) -> int:
+    return min(ceil(since / sampler.walk.loop.period), LONGEST_SAMPLE)
 
 
 def propose_boxes(sampler: RunSampler, runs: StartRuns, tried: list[Boxes]) -> Iterator[Proposal | None]:

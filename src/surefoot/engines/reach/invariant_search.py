@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -56,6 +57,8 @@ class InvariantSearch:
     starts: list[Region]
     prepare: Callable[[CellSearch, Budget], None]  # how finely cells are followed
     seed: int = 0
+    since: Fraction = Fraction(0)  # when bad states of runs from the starts begin to count
+    budget: Budget = field(default_factory=Budget)  # of this turn
     sampler: RunSampler | None = None
     cut: bool = False  # boxes of starts hold other states
     returning: bool | None = None  # do runs come back into the starts by themselves?
@@ -89,7 +92,7 @@ class InvariantSearch:
 
     def go_on(self, budget: Budget, seconds: float) -> None:
         """For so long, or until the boxes of a proposal are closed."""
-        end = budget.elapsed_seconds() + seconds
+        self.budget, end = budget, budget.elapsed_seconds() + seconds
         while self.can_go_on and not budget.is_spent() and budget.elapsed_seconds() < end:
             if self.turn == len(self.tried) and not self.exhausted:
                 self._begin_next(budget)
@@ -134,7 +137,7 @@ class InvariantSearch:
 
     def look_at_returns(self, budget: Budget) -> bool:
         if self.returning is None:
-            sampler = self._prepare_sampler(budget)
+            self.budget, sampler = budget, self._prepare_sampler(budget)
             self.until = budget.elapsed_seconds() + PROPOSING
             self.returning = not self.cut and do_starts_return(sampler, self.starts)
         return self.returning
@@ -148,9 +151,9 @@ class InvariantSearch:
             self.cut = have_other_states(first)
 
             def stop() -> bool:
-                late = budget.elapsed_seconds() > self.until
+                late = self.budget.elapsed_seconds() > self.until
                 self.hurried |= late
-                return late or budget.is_spent()
+                return late or self.budget.is_spent()
 
             self.sampler = RunSampler(self.walk, first.options, np.random.default_rng(self.seed), stop)
         return self.sampler
@@ -158,7 +161,7 @@ class InvariantSearch:
     def _propose(self, budget: Budget) -> Iterator[Proposal | None]:
         sampler = self._prepare_sampler(budget)
         if self.runs is None:
-            self.runs = sample_starts(sampler, self.starts)
+            self.runs = sample_starts(sampler, self.starts, self.since)
         if not self.runs.violated:
             yield from propose_boxes(sampler, self.runs, self.boxes)
 

@@ -183,6 +183,7 @@ class CellSearch:
     initial: WatchedCondition | None = None  # where it surely fails there are no starts
     cut: bool = False  # regions of starts hold states that are none: it is one thing to leave these out
     leave_out: bool = True  # and another to come back to them
+    come_back: bool = True  # may cells end in regions of starts?
     followed: int = 0
     most_periods: int = 10_000
     stuck: list[Cell] = field(default_factory=list)  # failed, and points: they have no halves
@@ -362,6 +363,6 @@ def close_regions(search: CellSearch) -> None:
     boxes = [(root.low, root.high) for root in search.roots]
     proposed = np.array([not region.start for region in search.regions])
     closing = RegionBoxes(boxes, proposed[:, None] & list_constants(search.walk.loop), proposed)
-    if search.cut and search.leave_out:
+    if (search.cut and search.leave_out) or not search.come_back:
         closing.least[~proposed] = np.inf
     search.closing = closing
