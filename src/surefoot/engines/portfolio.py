@@ -13,7 +13,7 @@ is asked first.
 
 An engine may only look for violations: that it found none says nothing, and it never knows that it has looked
 enough. Its turns are short, but together a part of the whole time, and it has one before each turn of another
-engine, the longer the longer that will be; when nobody else has anything to say any more, it has a longer one.
+engine, the longer the longer that will be; when nobody else has anything more to say, it has a longer one.
 
 An engine of last resort (an estimate where a computed value was not to be had) takes no turns: it begins when
 all others have given up, or have used their part of the time.
