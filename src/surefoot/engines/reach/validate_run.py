@@ -37,8 +37,8 @@ from surefoot.verdict.artifact import SuspectedRun
 from surefoot.verdict.verdict import Certificate, Trace, Violated
 
 # What series leave out of a period, relative to 1 and the state; its sub-steps at least, and at most in order
-# to end one at the suspected moment; symbols of a variable.
-LADDER = ((1e-5, 1, 1, 2), (1e-8, 4, 64, 4), (1e-12, 16, 256, 8))
+# to end one at the suspected moment; symbols of a variable: many where networks are steep.
+LADDER = ((1e-5, 1, 1, 2), (1e-8, 1, 4, 24), (1e-8, 4, 64, 4), (1e-12, 16, 256, 8))
 # After the suspected moment the run may be further inside the bad states: periods, or this share of its time.
 LONGER, LATER = 3, Fraction(1, 4)
 ORDERS = range(3, 13)  # of series
@@ -112,6 +112,7 @@ def confirm_suspicion(
             why_not = str(why)
             continue
         except OutOfTime:
+            why_not += ", and there was no time to follow it more finely" if why_not else ""
             break
         trace = _trace_of_run(problem, suspected, point, moments)
         content = _run_to_json(point, options, moments[-1])

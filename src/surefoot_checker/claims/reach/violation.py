@@ -11,7 +11,7 @@ from ...kernel.strict_json import BadCertificate, Refused, expect_integer, expec
 from ...kernel.term import evaluate
 from .cell import Cell, WalkOptions, cell_of_box, cell_terms, reduce_cell, settle_radii
 from .decision import decide_controls
-from .loop_system import ClosedLoop
+from .loop_system import ClosedLoop, finest_networks
 from .period import make_sub_step
 
 MOST_PERIODS = 1_000_000
@@ -30,6 +30,16 @@ class FoundViolation:
 
 
 def check_violation(
+    loop: ClosedLoop, walk: Mapping[str, Any], options: WalkOptions, bits: int
+) -> FoundViolation:
+    try:
+        return _follow_violation(loop, walk, options, bits)
+    except Refused:
+        with finest_networks(loop):
+            return _follow_violation(loop, walk, options, bits)
+
+
+def _follow_violation(
     loop: ClosedLoop, walk: Mapping[str, Any], options: WalkOptions, bits: int
 ) -> FoundViolation:
     assert loop.time is not None
