@@ -376,7 +376,7 @@ def _end_runs(walk: LoopWalk, batch: Batch, moved: list[_Moved], now: Fraction, 
     ended = np.ones(len(batch.cell), bool)
     for found in moved:
         ended[found.rows] = False
-    if walk.bad is None:
+    if walk.bad is None and walk.flow is None:
         _note_failures(record, batch.cell, ended, now, "a run may end before its goal")
     for row in np.flatnonzero(ended):
         batch.nodes[row].end = "done"
