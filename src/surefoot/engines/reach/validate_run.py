@@ -315,9 +315,9 @@ def _judge_moment(point: PointWalk, options: WalkOptions, moment: RunMoment) -> 
         if first <= last:
             over = float(first - moment.begin) * (1 - 2.0**-52), float(last - moment.begin) * (1 + 2.0**-52)
             if not walk.goal.decide_over(moment.step, point.system, options.taylor, over)[1].all():
-                raise NotShown(f"its enclosure after time {float(first):.6g} is not wholly outside of the goal")
+                raise NotShown(f"its enclosure after time {float(first):.6g} may meet the goal")
     if counts and not walk.goal.decide(moment.forms)[1].all():
-        raise NotShown(f"its enclosure at time {float(moment.time):.6g} is not wholly outside of the goal")
+        raise NotShown(f"its enclosure at time {float(moment.time):.6g} may meet the goal")
     return moment.time >= question.until
 
 
