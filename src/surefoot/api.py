@@ -61,6 +61,7 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
     from surefoot.formats.output_file import compact_json as compact_json, write_file as write_file
     from surefoot.formats.policy_file import load_policy as load_policy
     from surefoot.formats.predicate_list import read_conditions as read_conditions
+    from surefoot.formats.problem_file import find_property_lines as find_property_lines
     from surefoot.formats.result_json import (
         StoredResult as StoredResult, annotated_result_to_json as annotated_result_to_json,
         certificate_relative_to as certificate_relative_to, find_base_folder as find_base_folder,
@@ -83,7 +84,7 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
     )
     from surefoot.interface.questions import (
         check as check, faults as faults, heatmap as heatmap,
-        load as load, probability as probability, shield as shield,
+        load as load, pose_problem as pose_problem, probability as probability, shield as shield,
     )
     from surefoot.interface.result import CheckResult as CheckResult
     from surefoot.network.evaluate import evaluate_network_batch as evaluate_network_batch
@@ -107,6 +108,7 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
         ShieldedPolicy as ShieldedPolicy,
     )
     from surefoot.problem.problem import Problem as Problem
+    from surefoot.problem.problem_digest import problem_digest as problem_digest
     from surefoot.problem.property import (
         Eventually as Eventually, Expected as Expected, Never as Never, NeverBefore as NeverBefore,
         Optimise as Optimise, Path as Path, Probability as Probability, Property as Property,
@@ -190,6 +192,7 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
         probe_solvers as probe_solvers, summarise_engines as summarise_engines,
         summarise_solvers as summarise_solvers,
     )
+    from surefoot.report.junit_report import render_junit as render_junit
     from surefoot.report.line_panels import (
         DataLine as DataLine,
         LinePanel as LinePanel,
@@ -208,6 +211,7 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
     from surefoot.report.result_page import render_result_page as render_result_page
     from surefoot.report.result_picture import draw_result as draw_result
     from surefoot.report.result_text import render as render
+    from surefoot.report.sarif_report import render_sarif as render_sarif
     from surefoot.report.search_page import preformatted_html as preformatted_html
     from surefoot.report.search_plots import bounds_svg as bounds_svg, tipping_point_svg as tipping_point_svg
     from surefoot.report.shield_text import (
@@ -284,6 +288,10 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
     from surefoot.verdict.artifact import (
         AbstractGraph as AbstractGraph, QueryStatistics as QueryStatistics, SafeStarts as SafeStarts,
         TippingPoint as TippingPoint,
+    )
+    from surefoot.verdict.exit_code import (
+        CheckOutcome as CheckOutcome, classify_outcome as classify_outcome, exit_code as exit_code,
+        worst_exit_code as worst_exit_code,
     )
     from surefoot.verdict.sentences import count_noun as count_noun, interruption_note as interruption_note
     from surefoot.verdict.threshold import (
@@ -381,6 +389,8 @@ _TOOL_SECTIONS: tuple[dict[str, str], ...] = (  # beside these, for the command 
         ".interface.environment": "EnvironmentData",
         ".interface.policy": "AnyPolicy",
         ".problem.property": "Expected Optimise Path Probability Property Threshold",
+        ".interface.questions": "pose_problem",
+        ".problem.problem_digest": "problem_digest",
         ".problem.property_printer": "show_property",
         ".problem.window": "interleave_windows",
     },
@@ -400,6 +410,7 @@ _TOOL_SECTIONS: tuple[dict[str, str], ...] = (  # beside these, for the command 
     {  # Model files, policy files, and what is in them
         ".formats.model_file": "LoadedModel file_sha256 parse_constants read_model set_time_semantics",
         ".formats.jani": "read_jani write_jani",
+        ".formats.problem_file": "find_property_lines",
         ".formats.onnx": "read_onnx_network",
         ".formats.normalization": "read_normalization",
         ".formats.predicate_list": "read_conditions",
@@ -409,6 +420,7 @@ _TOOL_SECTIONS: tuple[dict[str, str], ...] = (  # beside these, for the command 
     {  # Answers, with their evidence, in words and in files
         ".verdict.verdict": "Certificate Result Trace Verdict is_interrupted",
         ".verdict.artifact": "AbstractGraph QueryStatistics SafeStarts TippingPoint",
+        ".verdict.exit_code": "CheckOutcome classify_outcome exit_code worst_exit_code",
         ".verdict.sentences": "count_noun interruption_note",
         ".verdict.threshold": "compare_with_threshold threshold_of",
         ".formats.result_json": (
@@ -417,7 +429,9 @@ _TOOL_SECTIONS: tuple[dict[str, str], ...] = (  # beside these, for the command 
         ),
         ".formats.output_file": "compact_json write_file",
         ".formats.json_file": "read_invariant read_json read_stored_results",
+        ".report.junit_report": "render_junit",
         ".report.result_page": "render_result_page",
+        ".report.sarif_report": "render_sarif",
         ".report.result_picture": "draw_result",
     },
     {  # Stored results and certificates, checked again

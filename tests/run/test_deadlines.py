@@ -16,7 +16,7 @@ from surefoot.certify import evidence
 from surefoot.certify.checker_process import NOT_IN_TIME, CheckerAnswer
 from surefoot.cli import run_command_line
 from surefoot.cli.commands import check as check_command
-from surefoot.cli.output import exit_code, write_certificate
+from surefoot.cli.output import write_certificate
 from surefoot.engines import bounded_check, portfolio, selection
 from surefoot.engines.bmc import Bmc
 from surefoot.engines.explicit import Explicit
@@ -29,6 +29,7 @@ from surefoot.run import verify
 from surefoot.shields.certified_shield import make_certified_shield
 from surefoot.term.term import Const, Term, Var, equal
 from surefoot.term.value_types import Int
+from surefoot.verdict.exit_code import exit_code
 from surefoot.verdict.verdict import Exact, Holds, Reason, Unknown, Verdict, Violated
 from surefoot.work import budget as budget_module
 from surefoot.work import deadline as alarm_module

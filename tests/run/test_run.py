@@ -9,7 +9,7 @@ from typing import ClassVar
 import pytest
 from tests.certify.test_replay import counter
 
-from surefoot.cli.output import exit_code
+
 from surefoot.engines.bmc import Bmc
 from surefoot.engines.selection import applicable_engines, choose_engine
 from surefoot.errors import Unsupported
@@ -27,6 +27,7 @@ from surefoot.run import (
 from surefoot.solvers.native import Native
 from surefoot.term.term import FALSE, TRUE, Const, Term, Var
 from surefoot.term.value_types import Real
+from surefoot.verdict.exit_code import exit_code
 from surefoot.verdict.verdict import Holds, Proved, Reason, Trace, Unknown, Vacuous, Verdict, Violated
 from surefoot.work.budget import Budget
 

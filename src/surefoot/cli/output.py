@@ -32,54 +32,10 @@ ENDINGS = {  # of the files that an option writes
     "--plot": (".svg", ".html", ".htm"),
     "--svg": (".svg",),
     "--png": (".png",),
+    "--junit": (".xml",),
+    "--sarif": (".sarif", ".json"),
     "--export": (".csv", ".jsonl", ".npz"),
 }
-WORST_FIRST = (130, 4, 1, 3, 0)
-THRESHOLD_CODES: dict[str, int] = {"met": 0, "missed": 1, "undecided": 3}
-
-
-def exit_code(result: api.Result, problem: api.Problem | None = None) -> int:
-    """0 proved, or no violation in as many steps as the property speaks of; 1 violated; 130 interrupted.
-
-    A value: 0, or 1 where it misses the threshold of the property; an estimate with its confidence.
-    3: no full answer, or one about all runs that rests on the word of a solver.
-    """
-    limit = None if problem is None else api.threshold_of(problem.property)
-    match result.verdict:
-        case api.Violated():
-            return 1
-        case api.Estimated() as found:
-            return _estimate_code(found, limit)
-        case api.PerStart(table) if any(isinstance(v, api.Estimated) for _, v in table):
-            return worst_exit_code(
-                [_estimate_code(v, limit) for _, v in table if isinstance(v, api.Estimated)]
-            )
-        case api.Exact(certificate=certificate) | api.PerStart(certificate=certificate) if limit is not None:
-            answer = api.compare_with_threshold(limit, result.verdict)
-            return 3 if answer == "met" and certificate is None else THRESHOLD_CODES[answer]
-        case api.Exact(stop=stop) if stop:
-            return 3
-        case api.Proved() | api.Exact() | api.Found() | api.PerStart():
-            return 0
-        case api.Holds(up_to, as_asked=asked):
-            return 0 if asked and up_to is not None else 3
-        case api.Unknown(reason=api.Reason.INTERRUPTED):
-            return 130
-        case api.Vacuous() | api.Unknown():
-            return 3
-
-
-def _estimate_code(found: api.Estimated, threshold: api.Threshold | None) -> int:
-    """0: as precise as was asked, on the asked side of a threshold; 1: on the other; 3: neither."""
-    if found.stop == api.Reason.INTERRUPTED.value:
-        return 130
-    if threshold is None:
-        return 0 if found.complete else 3
-    return THRESHOLD_CODES[api.compare_with_threshold(threshold, found)]
-
-
-def worst_exit_code(codes: Sequence[int]) -> int:
-    return next((c for c in WORST_FIRST if c in codes), 0)
 
 
 def check_output_files(outputs: Mapping[str, str | None], inputs: Iterable[Path | str]) -> None:
@@ -204,7 +160,7 @@ def write_results(
                 print_line(mark)
     if cut:
         print_line(cut, error=json_path == "-")
-    return worst_exit_code([exit_code(result, problem) for problem, result in results] + [130] * bool(cut))
+    return api.worst_exit_code([api.exit_code(result, problem) for problem, result in results] + [130] * bool(cut))
 
 
 def write_json(

@@ -153,6 +153,11 @@ class TomlEntry:
             offset += len(line) + 1
         return found[0] if len(found) == 1 else None
 
+    def line(self) -> int | None:
+        """The number of the line, if there is no doubt about it."""
+        number = self.place().partition(":")[0]
+        return int(number) if number.isdecimal() else None
+
     def _start(self) -> int | None:
         """Where a string stands in the text, or after its key: once, and without escapes."""
         if not isinstance(self.value, str) or not self.value:

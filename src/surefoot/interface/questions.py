@@ -204,13 +204,23 @@ def check(
     [0, 1, 2]
     """
     budget = _make_budget(timeout, seed)
-    policy, property = _sort_second_argument(policy, property)
-    asked = _problem_from(problem, policy, property)
+    asked = pose_problem(problem, policy, property)
     if witnesses is None:
         return _answer(asked, engine, options, budget)
     count: Any = take_in_range(whole_number, 1)(witnesses)
     found = _answer(asked, engine, options, budget)
     return replace(found, data=with_witnesses(found.problem, found.data, count, budget))
+
+
+@tell_arguments
+def pose_problem(
+    problem: Problem | EnvironmentData | PathText,
+    policy: Policy | PathText | None = None,
+    property: Property | str | None = None,
+) -> Problem:
+    """The one problem that these arguments of `check` mean; it can be given to `check` alone."""
+    policy, property = _sort_second_argument(policy, property)
+    return _problem_from(problem, policy, property)
 
 
 @tell_arguments

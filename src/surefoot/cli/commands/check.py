@@ -44,6 +44,8 @@ SPLITS = 24  # predicates that are tried for a page, if nothing else is asked fo
 @seed_flag
 @json_flag()
 @click.option("--report", metavar="FILE", help="Write the results as one HTML page with pictures.")
+@click.option("--junit", metavar="FILE", help="Write the results as JUnit XML: a test for each property.")
+@click.option("--sarif", metavar="FILE", help="Write the results as SARIF 2.1.0, for code hosts.")
 @click.option("--svg", metavar="FILE", help="Draw a violation, or the sets of `reach` (one property).")
 @click.option("--png", metavar="FILE", help="The same as pixels.")
 @click.option("--axes", metavar="NAME,NAME", help="Draw sets over these instead: `time,x` or `x,y`.")
@@ -85,6 +87,8 @@ def check(
     seed: int,
     json_path: str | None,
     report: str | None,
+    junit: str | None,
+    sarif: str | None,
     svg: str | None,
     png: str | None,
     axes: str | None,
@@ -104,7 +108,7 @@ def check(
     the exit code is that of the worst answer.
     """
     outputs = {"--json": json_path, "--report": report, "--certificate": certificate, "--graph": graph}
-    outputs |= {"--svg": svg, "--png": png}
+    outputs |= {"--svg": svg, "--png": png, "--junit": junit, "--sarif": sarif}
     check_output_files(outputs, [model])
     _check_graph_format(graph)
     if splits is not None and graph is None and report is None and json_path is None:
@@ -183,6 +187,11 @@ def check(
         _write_graph(results[0][0], results[0][1].verdict, graph, quiet)
     _draw_pictures(*results[0], {svg: api.render_svg, png: api.render_png}, axes, quiet)
     written = [(problem, api.omit_large_graph(result)) for problem, result in results]
+    if junit is not None:
+        deliver_file(junit, lambda: api.render_junit(results), quiet)
+    if sarif is not None:
+        lines = api.find_property_lines(model) if model.suffix == ".toml" else {}
+        deliver_file(sarif, lambda: api.render_sarif(results, lines), quiet)
     code = write_results(written, json_path, quiet, report, mark)
     return 130 if mark else code
 

@@ -11,7 +11,7 @@ import click
 from surefoot import api
 from surefoot.cli.model import check_time_options, load_single_problem, model_flags, time_flags
 from surefoot.cli.option_groups import GroupedCommand, json_flag, quiet_flag, seed_flag, timeout_flag
-from surefoot.cli.output import check_output_files, deliver_file, exit_code, write_facts
+from surefoot.cli.output import check_output_files, deliver_file, write_facts
 from surefoot.cli.progress import begin_budget, report_progress
 from surefoot.cli.unused_options import refuse_option
 
@@ -91,4 +91,4 @@ def faults(
         return 130
     if table.runs:
         return 1
-    return 3 if found.result is None else exit_code(found.result, problem)
+    return 3 if found.result is None else api.exit_code(found.result, problem)

@@ -21,7 +21,6 @@ from surefoot.cli.model import (
     names_study,
 )
 from surefoot.cli.option_groups import GroupedCommand, quiet_flag, seed_flag, timeout_flag
-from surefoot.cli.output import worst_exit_code
 from surefoot.cli.progress import begin_budget, report_progress
 from surefoot.cli.terminal import print_line
 from surefoot.cli.unused_options import is_given, option_flag, refuse_given_options, refuse_idle_options
@@ -161,7 +160,7 @@ def heatmap(
         written &= outputs.write(figure)
     elif mark:
         print_line(mark)
-    code = worst_exit_code([_exit_code(one, look, limit) for one in answered])
+    code = api.worst_exit_code([_exit_code(one, look, limit) for one in answered])
     return code if written or code else 4  # the pictures are what was asked for
 
 

@@ -19,7 +19,7 @@ from surefoot.cli.engine_options import (
 )
 from surefoot.cli.model import MODEL_OPTIONS, load_single_problem, model_flags
 from surefoot.cli.option_groups import GroupedCommand, json_flag, quiet_flag, seed_flag, timeout_flag
-from surefoot.cli.output import check_output_files, deliver_file, exit_code, write_results
+from surefoot.cli.output import check_output_files, deliver_file, write_results
 from surefoot.cli.progress import begin_budget, report_progress
 from surefoot.cli.terminal import print_line
 from surefoot.cli.unused_options import refuse_given_options, refuse_option
@@ -164,4 +164,4 @@ def _search_exit_code(result: api.Result) -> int:
         case api.Found(api.TippingPoint(stopped=stopped, reason=reason)) if stopped:
             return 130 if reason is api.Reason.INTERRUPTED else 3
         case _:
-            return exit_code(result)
+            return api.exit_code(result)

@@ -17,7 +17,7 @@ from surefoot.cli.engine_options import (
 )
 from surefoot.cli.model import MODEL_OPTIONS, load_single_problem, model_flags
 from surefoot.cli.option_groups import GroupedCommand, json_flag, quiet_flag, seed_flag, timeout_flag
-from surefoot.cli.output import check_output_files, exit_code, write_results
+from surefoot.cli.output import check_output_files, write_results
 from surefoot.cli.progress import begin_budget, report_progress
 from surefoot.cli.unused_options import option_flag, refuse_option
 
@@ -78,7 +78,7 @@ def starts(
 def _starts_exit_code(result: api.Result) -> int:
     """By the worst group; the word of a solver is no proof."""
     if not isinstance(result.verdict, api.Found) or not isinstance(result.verdict.artifact, api.SafeStarts):
-        return exit_code(result)
+        return api.exit_code(result)
     groups = result.verdict.artifact.groups
     if result.verdict.artifact.stopped == api.STARTS_INTERRUPTED:
         return 130

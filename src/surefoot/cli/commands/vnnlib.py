@@ -11,7 +11,6 @@ from surefoot.cli.engine_flags import SOLVER_NAMES
 from surefoot.cli.option_groups import json_flag, quiet_flag, seed_flag, timeout_flag
 from surefoot.cli.output import (
     check_output_files,
-    exit_code,
     write_certificate,
     write_json,
     write_report,
@@ -74,4 +73,4 @@ def vnnlib(
     write_json([(problem, result)], json_path, quiet)
     if json_path != "-":
         print(api.competition_verdict(problem, result).rstrip())
-    return exit_code(result)
+    return api.exit_code(result)

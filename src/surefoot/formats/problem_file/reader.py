@@ -89,6 +89,14 @@ def read_problems(
     return {name: _build_problem(file, name, asked, acting) for name, asked in file.properties.items()}
 
 
+def find_property_lines(path: str | Path) -> dict[str, int]:
+    """In which lines of a problem file its properties stand, as far as there is no doubt about that."""
+    with _name_file(Path(path)):
+        top = read_toml_document(Path(path)).table(*KEYS)
+        entries = top["properties"].table() if "properties" in top else {}
+        return {name: line for name, entry in entries.items() if (line := entry.line()) is not None}
+
+
 @dataclass(frozen=True, slots=True)
 class _File:
     """A problem file before its network has been read."""
