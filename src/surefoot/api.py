@@ -67,6 +67,7 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
         certificate_relative_to as certificate_relative_to, find_base_folder as find_base_folder,
         result_relative_to as result_relative_to,
     )
+    from surefoot.formats.schemas import SCHEMAS as SCHEMAS, read_schema as read_schema
     from surefoot.formats.untrusted.regular_file import (
         NO_SUCH_FILE as NO_SUCH_FILE, require_file as require_file,
     )
@@ -411,6 +412,7 @@ _TOOL_SECTIONS: tuple[dict[str, str], ...] = (  # beside these, for the command 
         ".formats.model_file": "LoadedModel file_sha256 parse_constants read_model set_time_semantics",
         ".formats.jani": "read_jani write_jani",
         ".formats.problem_file": "find_property_lines",
+        ".formats.schemas": "SCHEMAS read_schema",
         ".formats.onnx": "read_onnx_network",
         ".formats.normalization": "read_normalization",
         ".formats.predicate_list": "read_conditions",

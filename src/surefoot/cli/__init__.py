@@ -12,6 +12,7 @@ from time import monotonic, process_time
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from surefoot import api
 from surefoot.cli.progress import begin_command
@@ -42,6 +43,8 @@ COMMANDS = {  # name -> file in `commands/`, and what `--help` says of it
     "solvers": ("listing", "List the solvers and whether they can be used here."),
     "study": ("study", "Show a case study, or compare the papers' figures with measured ones."),
     "doctor": ("doctor", "Show versions, missing extras and whether the solvers answer rightly."),
+    "schema": ("schema", "Print the JSON Schema of problem files, wirings or results."),
+    "completion": ("completion", "Print what bash, zsh or fish reads to complete commands."),
     "demo": ("demo", "Refute one property, see another hold, check the evidence again."),
 }
 
@@ -57,6 +60,15 @@ class _LazyGroup(click.Group):
             return None
         command: click.Command = getattr(import_module(f"surefoot.cli.commands.{COMMANDS[name][0]}"), name)
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[Any]]:
+        """Names and their words from the table: a shell waits for the answer."""
+        found = [
+            CompletionItem(name, help=text)
+            for name, (_, text) in COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -97,6 +109,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     reopen_closed_streams()
+    if "_SUREFOOT_COMPLETE" in os.environ:  # a shell asks how a command goes on
+        surefoot.main(given, prog_name="surefoot")
     with api.handle_interrupts() as heard:
         try:
             code = run_command_line(given, _STARTED if arguments is None else None)
@@ -108,7 +122,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 # Of these what they print is all that there is; the answer of every other command is its exit code too.
-LISTING = ("inspect", "engines", "solvers", "doctor", "demo", "optimum", "heatmap")
+LISTING = (
+    "inspect", "engines", "solvers", "doctor", "demo", "optimum", "heatmap", "schema", "completion"
+)
 
 
 def run_command_line(arguments: list[str], begun: float | None = None) -> int:

@@ -11,7 +11,7 @@ import csv
 import io
 import json
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -55,6 +55,8 @@ class CheckSettings:
     down: bool = False
     on_critical: Callable[[Sequence[api.State]], None] | None = None
     """Called with the starts that miss the threshold, the worst first: to train from there."""
+    record: Callable[[Mapping[str, float], int], object] | None = None
+    """Called with the numbers of each check and its step, as `wandb.log` takes them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,10 @@ class Checks:
         result = api.verify(problem, self.settings.engine, budget, certificates=False)
         found = self._judge_result(problem, result, step)
         self.done.append(found)
-        _record_check(found, logger)
+        for key, value in check_numbers(found).items():
+            logger.record(key, value)
+        if self.settings.record is not None:
+            self.settings.record(check_numbers(found), step)
         if self.settings.folder is not None:
             self._write(found, api.show_property(problem.property), self.settings.folder)
         if found.critical and self.settings.on_critical is not None:
@@ -166,11 +171,11 @@ def _save_and_reload(model: _SavableModel, folder: Path, step: int) -> api.Netwo
     return api.load_policy(path, normalization=statistics).network
 
 
-def _record_check(found: Check, logger: _Logger) -> None:
+def check_numbers(found: Check) -> dict[str, float]:
     """Bounds as numbers for a log; what is unknown is recorded as such and nothing else."""
-    logger.record("surefoot/unknown", int(isinstance(found.verdict, api.Unknown)))
+    numbers: dict[str, float] = {"surefoot/unknown": int(isinstance(found.verdict, api.Unknown))}
     for name, value in (("mean", found.mean), ("least", found.least), ("greatest", found.greatest)):
         if value is not None and value.low is not None and value.high is not None:
-            logger.record(f"surefoot/{name}_low", float(value.low))
-            logger.record(f"surefoot/{name}_high", float(value.high))
-    logger.record("surefoot/critical", len(found.critical))
+            numbers[f"surefoot/{name}_low"] = float(value.low)
+            numbers[f"surefoot/{name}_high"] = float(value.high)
+    return numbers | {"surefoot/critical": len(found.critical)}

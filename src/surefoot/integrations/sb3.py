@@ -6,7 +6,7 @@ model.learn(200_000, callback=callback)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +27,11 @@ def check_callback(
     y: str | None = None,
     y_down: bool = False,
     on_critical: Callable[[Sequence[api.State]], None] | None = None,
+    record: Callable[[Mapping[str, float], int], object] | None = None,
 ) -> Any:
     """A `BaseCallback`; its `checks.done` holds every check. The policy is asked as it acts when deployed:
-    the problem says whether it takes the best output or draws.
+    the problem says whether it takes the best output or draws. Numbers and heat map go to the model's own
+    logger (TensorBoard with `tensorboard_log`), and the numbers to `record` too: `record=wandb.log`.
     """
     try:
         from stable_baselines3.common.callbacks import BaseCallback
@@ -47,6 +49,7 @@ def check_callback(
         y,
         y_down,
         on_critical,
+        record,
     )
 
     class CheckCallback(BaseCallback):  # type: ignore[misc]

@@ -20,14 +20,14 @@ from surefoot.visible import make_lines_visible, make_visible
 SUITE = "surefoot"
 
 
-def render_junit(results: Sequence[tuple[Problem, Result]]) -> str:
-    """One test suite; the order is that of the properties."""
+def render_junit(results: Sequence[tuple[Problem, Result]], not_asked: Sequence[str] = ()) -> str:
+    """One test suite; the order is that of the properties. `not_asked`: those that an interrupt has left."""
     outcomes = [classify_outcome(problem, result) for problem, result in results]
     counts = {
-        "tests": len(results),
+        "tests": len(results) + len(not_asked),
         "failures": outcomes.count("failed"),
         "errors": outcomes.count("unknown"),
-        "skipped": 0,
+        "skipped": len(not_asked),
         "time": f"{sum(result.seconds for _, result in results):.3f}",
     }
     lines = [
@@ -36,6 +36,9 @@ def render_junit(results: Sequence[tuple[Problem, Result]]) -> str:
     ]
     for (problem, result), outcome in zip(results, outcomes, strict=True):
         lines += _test_case(problem, result, outcome)
+    for name in not_asked:
+        told = _attributes({"classname": SUITE, "name": name, "time": "0.000"})
+        lines += [f"<testcase {told}>", '<skipped message="interrupted: it was not asked"/>', "</testcase>"]
     return "\n".join([*lines, "</testsuite>\n</testsuites>", ""])
 
 

@@ -188,7 +188,7 @@ def check(
     _draw_pictures(*results[0], {svg: api.render_svg, png: api.render_png}, axes, quiet)
     written = [(problem, api.omit_large_graph(result)) for problem, result in results]
     if junit is not None:
-        deliver_file(junit, lambda: api.render_junit(results), quiet)
+        deliver_file(junit, lambda: api.render_junit(results, list(loaded.problems)[len(results) :]), quiet)
     if sarif is not None:
         lines = api.find_property_lines(model) if model.suffix == ".toml" else {}
         deliver_file(sarif, lambda: api.render_sarif(results, lines), quiet)

@@ -1,0 +1,12 @@
+"""JSON Schemas of the files that people write and tools read: problem files, wirings, results."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+SCHEMAS = ("problem", "wiring", "result")
+
+
+def read_schema(name: str) -> str:
+    """The text of one of `SCHEMAS`."""
+    return (files(__name__) / f"{name}.schema.json").read_text("utf-8")
