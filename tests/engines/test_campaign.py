@@ -25,6 +25,7 @@ from surefoot.shields.evaluation.plant import (
     draw_start_states,
 )
 from surefoot.shields.evaluation.simulation import (
+    _Kept,
     count_needed_interventions,
     rerun_unshielded,
     simulate_campaign,
@@ -194,3 +195,28 @@ def test_runs_start_in_starts() -> None:
     ]
     found = covered_boxes([{"covers": boxes[:2]}, {"covers": boxes[2:]}], starts)
     assert found == [[(0, 1), (2, 2)], [(1, 4), (2, 2)]]
+
+
+class InterruptedList(list[object]):
+    """An interrupt that comes while something is put in, or right after."""
+
+    def __init__(self, after: bool) -> None:
+        super().__init__()
+        self.after = after
+
+    def append(self, row: object) -> None:
+        if self.after:
+            super().append(row)
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_an_interrupt_between_two_statements_leaves_whole_rows(after: bool) -> None:
+    kept = _Kept(np.random.default_rng(0))
+    states, proposed = np.arange(6.0).reshape(3, 2), np.ones((3, 1))
+    kept.add(states, proposed, 0)
+    kept.rows = InterruptedList(after)  # type: ignore[assignment]
+    with pytest.raises(KeyboardInterrupt):
+        kept.add(states, proposed, 1)
+    found = kept.moments(2)
+    assert len(found.states) == len(found.proposed) == len(found.at) == (3 if after else 0)

@@ -191,31 +191,30 @@ class _Kept:
 
     def __init__(self, generator: np.random.Generator) -> None:
         self.generator, self.cut = generator, 1.0
-        self.keys: list[Floats] = []
-        self.rows: list[tuple[Floats, Floats, Whole]] = []
+        # One list for keys and what they belong to: an interrupt may come between any two statements.
+        self.rows: list[tuple[Floats, Floats, Floats, Whole]] = []
 
     def add(self, states: Floats, proposed: Floats, step: int) -> None:
         keys = self.generator.random(len(states))
         chosen = keys < self.cut
         if chosen.any():
-            self.keys.append(keys[chosen])
-            self.rows.append((states[chosen], proposed[chosen], np.full(chosen.sum(), step)))
-            if sum(map(len, self.keys)) > 8 * ASKED:
+            self.rows.append((keys[chosen], states[chosen], proposed[chosen], np.full(chosen.sum(), step)))
+            if sum(len(row[0]) for row in self.rows) > 8 * ASKED:
                 self._shorten()
 
     def _shorten(self) -> None:
-        keys = np.concatenate(self.keys)
+        keys, *others = (np.concatenate([row[i] for row in self.rows]) for i in range(4))
         order = np.argsort(keys)[:ASKED]
-        columns = [np.concatenate([row[i] for row in self.rows])[order] for i in range(3)]
-        self.keys, self.rows = [keys[order]], [(columns[0], columns[1], columns[2])]
+        states, proposed, at = (column[order] for column in others)
+        self.rows = [(keys[order], states, proposed, at)]
         if len(order) == ASKED:
             self.cut = float(keys[order[-1]])
 
     def moments(self, width: int) -> Moments:
-        if not self.keys:
+        if not self.rows:
             return _no_moments(width)
         self._shorten()
-        return Moments(*self.rows[0])
+        return Moments(*self.rows[0][1:])
 
 
 def _settling_times(way: NDArray[np.float32]) -> list[int]:
