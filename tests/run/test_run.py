@@ -9,7 +9,6 @@ from typing import ClassVar
 import pytest
 from tests.certify.test_replay import counter
 
-
 from surefoot.engines.bmc import Bmc
 from surefoot.engines.selection import applicable_engines, choose_engine
 from surefoot.errors import Unsupported

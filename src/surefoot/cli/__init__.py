@@ -122,9 +122,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 # Of these what they print is all that there is; the answer of every other command is its exit code too.
-LISTING = (
-    "inspect", "engines", "solvers", "doctor", "demo", "optimum", "heatmap", "schema", "completion"
-)
+LISTING = ("inspect", "engines", "solvers", "doctor", "demo", "optimum", "heatmap", "schema", "completion")
 
 
 def run_command_line(arguments: list[str], begun: float | None = None) -> int:

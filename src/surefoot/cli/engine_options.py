@@ -90,7 +90,13 @@ def engine_flags(
         where, words = click.Path(path_type=Path), "Write every solver question as SMT-LIB and VNN-LIB."
         command = click.option("--dump-queries", type=where, metavar="DIR", help=words)(command)
     default = names[0] if names else "all without objection, in turns"
-    return click.option("--engine", "engine_name", metavar="NAME", help=f"Default: {default}.")(command)
+    return click.option(
+        "--engine",
+        "engine_name",
+        metavar="NAME",
+        help=f"Default: {default}.",
+        shell_complete=lambda ctx, option, begun: [n for n in ENGINE_FLAGS if n.startswith(begun)],
+    )(command)
 
 
 def _flag_help(name: str, engines: Sequence[str]) -> str:

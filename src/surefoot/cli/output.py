@@ -160,7 +160,9 @@ def write_results(
                 print_line(mark)
     if cut:
         print_line(cut, error=json_path == "-")
-    return api.worst_exit_code([api.exit_code(result, problem) for problem, result in results] + [130] * bool(cut))
+    return api.worst_exit_code(
+        [api.exit_code(result, problem) for problem, result in results] + [130] * bool(cut)
+    )
 
 
 def write_json(

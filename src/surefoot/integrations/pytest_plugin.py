@@ -8,8 +8,8 @@
         assert surefoot_result.certified
 
 With `surefoot_files = problems/*.toml` in the configuration every property of these files is a test of its
-own. `surefoot_unknown` says what a question that is not answered does to a test: `fail` (the default), `skip`,
-`xfail` or `pass`. What passed is kept in pytest's cache by the content of its question, and is asked again
+own. `surefoot_unknown` says what a question that is not answered does to a test: `fail` (the default),
+`skip`, `xfail` or `pass`. What passed is kept in pytest's cache by the content of its question, and is asked again
 where that has changed.
 
 This file is imported whenever pytest starts: nothing else of surefoot is, before a test needs it.
@@ -74,7 +74,9 @@ def verify(request: pytest.FixtureRequest) -> Callable[..., Any]:
     """
     folder = request.path.parent
 
-    def verify_problem(problem: object, policy: object = None, property: object = None, **options: Any) -> Any:
+    def verify_problem(
+        problem: object, policy: object = None, property: object = None, **options: Any
+    ) -> Any:
         __tracebackhide__ = True
         return _check_in_test(request.config, folder, (problem, policy, property), options)
 
@@ -157,11 +159,10 @@ def _check_in_test(
         pytest.fail(f"unknown={word!r} is none of {', '.join(UNKNOWN)}", pytrace=False)
     wanted.setdefault("timeout", seconds)
     problem, policy, property = given
-    cache = getattr(config, "cache", None)
-    keeps = cache is not None and not config.getoption("--surefoot-no-cache")
+    cache = None if config.getoption("--surefoot-no-cache") else getattr(config, "cache", None)
     try:
         posed = api.pose_problem(_locate_file(problem, folder), _locate_file(policy, folder), property)
-        kept = AnswerCache(cache.mkdir("surefoot")) if keeps else None
+        kept = None if cache is None else AnswerCache(cache.mkdir("surefoot"))
         result = check_with_cache(posed, wanted, kept)
     except api.SurefootError as error:
         pytest.fail(f"surefoot: {error}", pytrace=False)
@@ -186,7 +187,7 @@ def _end_test(word: str, text: str) -> NoReturn:
     pytest.fail(text, pytrace=False)
 
 
-def _locate_file(given: object, folder: Path) -> object:
+def _locate_file(given: Any, folder: Path) -> Any:
     """A path that is there beside the test; anything else as it is."""
     if isinstance(given, str | Path):
         try:

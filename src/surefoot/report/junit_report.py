@@ -6,7 +6,7 @@ and nobody may take it for a pass.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from xml.sax.saxutils import escape, quoteattr
 
 from surefoot.problem.problem import Problem
@@ -64,5 +64,5 @@ def verdict_word(result: Result) -> str:
     return type(result.verdict).__name__.lower()
 
 
-def _attributes(values: dict[str, object]) -> str:
+def _attributes(values: Mapping[str, object]) -> str:
     return " ".join(f"{name}={quoteattr(make_visible(str(value)))}" for name, value in values.items())

@@ -72,7 +72,9 @@ def _result_to_sarif(problem: Problem, result: Result, lines: Mapping[str, int])
         "message": {"text": " ".join([f"{headline}.", *verdict_sentences(problem, result.verdict)])},
         "locations": _locations(result, lines.get(name, 1)),
         "partialFingerprints": {
-            "question/v1": hashlib.sha256(f"{result.problem}\n{show_property(problem.property)}".encode()).hexdigest()
+            "question/v1": hashlib.sha256(
+                f"{result.problem}\n{show_property(problem.property)}".encode()
+            ).hexdigest()
         },
         "properties": {
             "verdict": verdict_word(result),
@@ -101,7 +103,9 @@ def _kind_of(problem: Problem, result: Result, outcome: str) -> str:
     if outcome == "unknown":
         return "open"
     values = isinstance(result.verdict, Exact | Estimated | PerStart | Found)
-    return "informational" if values and answer_threshold(problem.property, result.verdict) is None else "pass"
+    return (
+        "informational" if values and answer_threshold(problem.property, result.verdict) is None else "pass"
+    )
 
 
 def _locations(result: Result, line: int) -> list[dict[str, Any]]:
