@@ -1,0 +1,146 @@
+"""A problem as a switched system: for every action the map that it applies to the real variables.
+
+Only the variables count that bad states depend on, directly or through the steps; others (a counter of
+steps, a sum of rewards) may do what they like.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias
+
+from surefoot.errors import SurefootError, Unsupported
+from surefoot.problem.environment import Edge, Environment, expand_definitions
+from surefoot.problem.problem import Problem
+from surefoot.problem.property import Never
+from surefoot.query.bounds import tighten_box
+from surefoot.query.formula import negation_normal_form
+from surefoot.reductions.discretise import discretise
+from surefoot.term.term import TRUE, Const, Term, Var, free_names, split_conjunction
+from surefoot.term.traverse import Leaf, fold_term, rebuild_term, substitute_names
+from surefoot.term.value_types import Arithmetic, Int, Real
+
+Range: TypeAlias = tuple[Fraction, Fraction]
+MOST_VARIABLES = 6
+MOST_ACTIONS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchedSystem:
+    """`maps[action][variable]` is the value after a step, over the values before it."""
+
+    name: str
+    variables: tuple[str, ...]
+    maps: Mapping[str, Mapping[str, Term]]
+    bad: Term
+    initial: Term
+    starts: tuple[Range, ...]  # a box around all starts
+    rounded: bool  # is it executed in float64?
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        return tuple(self.maps)
+
+
+def read_switched_system(problem: Problem) -> SwitchedSystem:
+    """The maps of all actions; `Unsupported` says why it is no such system."""
+    problem = discretise(problem)
+    environment, asked = problem.environment, problem.property
+    if not isinstance(asked, Never):
+        raise Unsupported("a shield needs a property `never BAD`")
+    if len(environment.components) != 1 or len(environment.components[0].locations) != 1:
+        raise Unsupported("actions of several automata or locations have no shield over real variables")
+    edges = environment.components[0].edges
+    if not 2 <= len(edges) <= MOST_ACTIONS:
+        raise Unsupported(f"a shield over real variables needs 2 to {MOST_ACTIONS} actions")
+    maps: dict[str, dict[str, Term]] = {}
+    for edge in edges:
+        if (why := _edge_objection(edge)) is not None:
+            raise Unsupported(why)
+        assert edge.action is not None
+        if edge.action in maps:
+            raise Unsupported(f"the action `{edge.action}` has several edges")
+        maps[edge.action] = _compose_updates(edge)
+    bad = expand_definitions(asked.bad, environment)
+    names = _relevant_names(bad, maps)
+    kinds = {v.name: v.kind for v in environment.variables}
+    if foreign := next((n for n in names if not isinstance(kinds.get(n), Real)), None):
+        raise Unsupported(f"bad states depend on `{foreign}`, which is no real variable")
+    if not 1 <= len(names) <= MOST_VARIABLES:
+        raise Unsupported(f"bad states depend on {len(names)} variables; sets are looked for up to 6")
+    starts = _start_box(environment, names)
+    kept = {a: {n: new.get(n, Var(n)) for n in names} for a, new in maps.items()}
+    rounded = environment.arithmetic is Arithmetic.FLOAT64
+    return SwitchedSystem(problem.name, names, kept, bad, environment.initial, starts, rounded)
+
+
+def _edge_objection(edge: Edge) -> str | None:
+    if edge.action is None:
+        return "a step without an action moves the state"
+    if edge.guard != TRUE:
+        return f"the action `{edge.action}` is not always possible"
+    if edge.chosen:
+        return f"the environment chooses values in the steps of `{edge.action}`"
+    if len(edge.outcomes) != 1:
+        return f"the action `{edge.action}` has several outcomes"
+    if any(not isinstance(update.target, Var) for update in edge.outcomes[0].updates):
+        return f"the action `{edge.action}` writes arrays"
+    return None
+
+
+def _compose_updates(edge: Edge) -> dict[str, Term]:
+    """New values over old ones: what comes later reads what came before."""
+    values: dict[str, Term] = {}
+    updates = edge.outcomes[0].updates
+    for index in sorted({update.index for update in updates}):
+        before = dict(values)
+        for update in updates:
+            if update.index == index:
+                assert isinstance(update.target, Var)
+                values[update.target.name] = substitute_names(update.value, before)
+    return values
+
+
+def _relevant_names(bad: Term, maps: Mapping[str, Mapping[str, Term]]) -> tuple[str, ...]:
+    """What bad states depend on, in the order in which it is met."""
+    found = sorted(free_names(bad))
+    for name in found:
+        for new in maps.values():
+            if name in new:
+                found += sorted(free_names(new[name]) - set(found))
+    return tuple(found)
+
+
+def _start_box(environment: Environment, names: tuple[str, ...]) -> tuple[Range, ...]:
+    """From the linear comparisons of the initial condition, and from what is declared."""
+    formulas = []
+    for part in split_conjunction(expand_definitions(environment.initial, environment)):
+        try:
+            formulas.append(negation_normal_form(part))
+        except SurefootError:  # a condition that only makes the starts fewer
+            continue
+    kinds = {v.name: v.kind for v in environment.variables}
+    wide = {n: (k.low, k.high) if isinstance(k, Real | Int) else (None, None) for n, k in kinds.items()}
+    box = tighten_box(wide, formulas, frozenset(n for n, k in kinds.items() if isinstance(k, Int)))
+    if box is None:
+        raise Unsupported("nothing satisfies the initial condition")
+    found: list[Range] = []
+    for name in names:
+        low, high = box[name]
+        if low is None or high is None:
+            raise Unsupported(f"the starts give `{name}` no lower or no upper bound")
+        found.append((Fraction(low), Fraction(high)))
+    return tuple(found)
+
+
+def round_constants(term: Term) -> Term:
+    """What a term that is executed in float64 means but for rounding: its real constants are doubles."""
+
+    def leaf(part: Leaf) -> Term:
+        if isinstance(part, Const) and isinstance(part.value, Fraction):
+            return Const(Fraction(float(part.value)))
+        return part
+
+    return fold_term(term, leaf, rebuild_term)
