@@ -20,7 +20,7 @@ from surefoot.query.formula import negation_normal_form
 from surefoot.reductions.discretise import discretise
 from surefoot.term.term import TRUE, Const, Term, Var, free_names, split_conjunction
 from surefoot.term.traverse import Leaf, fold_term, rebuild_term, substitute_names
-from surefoot.term.value_types import Arithmetic, Int, Real
+from surefoot.term.value_types import Arithmetic, Int, Real, ValueType
 
 Range: TypeAlias = tuple[Fraction, Fraction]
 MOST_VARIABLES = 6
@@ -64,8 +64,8 @@ def read_switched_system(problem: Problem) -> SwitchedSystem:
             raise Unsupported(f"the action `{edge.action}` has several edges")
         maps[edge.action] = _compose_updates(edge)
     bad = expand_definitions(asked.bad, environment)
-    names = _relevant_names(bad, maps)
     kinds = {v.name: v.kind for v in environment.variables}
+    names = _relevant_names(bad, maps, kinds)
     if foreign := next((n for n in names if not isinstance(kinds.get(n), Real)), None):
         raise Unsupported(f"bad states depend on `{foreign}`, which is no real variable")
     if not 1 <= len(names) <= MOST_VARIABLES:
@@ -103,14 +103,16 @@ def _compose_updates(edge: Edge) -> dict[str, Term]:
     return values
 
 
-def _relevant_names(bad: Term, maps: Mapping[str, Mapping[str, Term]]) -> tuple[str, ...]:
-    """What bad states depend on, in the order in which it is met."""
+def _relevant_names(
+    bad: Term, maps: Mapping[str, Mapping[str, Term]], kinds: Mapping[str, ValueType]
+) -> tuple[str, ...]:
+    """What bad states depend on, in the order of declaration."""
     found = sorted(free_names(bad))
     for name in found:
         for new in maps.values():
             if name in new:
                 found += sorted(free_names(new[name]) - set(found))
-    return tuple(found)
+    return tuple(n for n in kinds if n in found) + tuple(n for n in found if n not in kinds)
 
 
 def _start_box(environment: Environment, names: tuple[str, ...]) -> tuple[Range, ...]:
