@@ -220,6 +220,10 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
         render_synthesis as render_synthesis, result_from_synthesis as result_from_synthesis,
         synthesis_to_json as synthesis_to_json,
     )
+    from surefoot.report.switched_shield_text import (
+        render_switched_synthesis as render_switched_synthesis,
+        switched_synthesis_to_json as switched_synthesis_to_json,
+    )
     from surefoot.run import (
         build_engines_of as build_engines_of,
         portfolio_objections as portfolio_objections, require_applicable as require_applicable,
@@ -242,6 +246,10 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
     from surefoot.search.stored_result import (
         judge_certificate_content as judge_certificate_content, judge_stored_result as judge_stored_result,
         reload_source as reload_source,
+    )
+    from surefoot.search.switched_shield import (
+        SwitchedSynthesis as SwitchedSynthesis, is_moved_by_real_steps as is_moved_by_real_steps,
+        make_switched_synthesis as make_switched_synthesis,
     )
     from surefoot.search.vnnlib_question import (
         competition_verdict as competition_verdict, verify_vnnlib as verify_vnnlib,
@@ -502,6 +510,8 @@ _TOOL_SECTIONS: tuple[dict[str, str], ...] = (  # beside these, for the command 
     {  # Shields of actions
         ".search.finite_shield": "FiniteSynthesis is_moved_by_actions make_finite_shield reachability_goals",
         ".report.finite_shield_text": "finite_synthesis_to_json render_finite_synthesis",
+        ".report.switched_shield_text": "render_switched_synthesis switched_synthesis_to_json",
+        ".search.switched_shield": "SwitchedSynthesis is_moved_by_real_steps make_switched_synthesis",
     },
     {  # Heat maps
         ".report.heatmap.cells": "MapView heat_map parse_view",

@@ -9,8 +9,8 @@
 
 With `surefoot_files = problems/*.toml` in the configuration every property of these files is a test of its
 own. `surefoot_unknown` says what a question that is not answered does to a test: `fail` (the default),
-`skip`, `xfail` or `pass`. What passed is kept in pytest's cache by the content of its question, and is asked again
-where that has changed.
+`skip`, `xfail` or `pass`. What passed is kept in pytest's cache by the content of its question, and is asked
+again where that has changed.
 
 This file is imported whenever pytest starts: nothing else of surefoot is, before a test needs it.
 """

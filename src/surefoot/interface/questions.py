@@ -44,7 +44,7 @@ from surefoot.work.budget import Budget
 if TYPE_CHECKING:
     from surefoot.interface.faults import PolicyFaults
     from surefoot.interface.heatmap import Heatmap
-    from surefoot.interface.shield import ActionShield, CertifiedShield
+    from surefoot.interface.shield import ActionShield, CertifiedShield, SlidingShield
 
 PathText: TypeAlias = str | PathLike[str]
 EngineChoice: TypeAlias = Engine | str | Sequence[Engine | str] | None
@@ -323,7 +323,7 @@ def shield(
     bound: Any = 1,
     timeout: float | None = DEFAULT_SECONDS,
     seed: int = 0,
-) -> CertifiedShield | ActionShield:
+) -> CertifiedShield | ActionShield | SlidingShield:
     """A shield whose promise is certified: `covered`, `export_c`, `export_python`, `wrap`.
 
     With real controls: a program with proved safe sets, and a shield around the network. `degrees` of the

@@ -19,7 +19,11 @@ from surefoot.interface.expression import number_from
 from surefoot.interface.result import ProofFile, output_path
 from surefoot.problem.policy import Policy
 from surefoot.problem.problem import Problem
+from surefoot.report.result_text import verdict_headline
+from surefoot.report.switched_shield_text import cost_lines
 from surefoot.search.finite_shield import FiniteSynthesis, is_moved_by_actions, make_finite_shield
+from surefoot.search.shield_cost import ShieldCost
+from surefoot.search.switched_shield import SwitchedSynthesis, make_switched_synthesis
 from surefoot.shields.certified_shield import ShieldSynthesis, Sketches, make_certified_shield, shapes_for
 from surefoot.shields.export.guard import find_export_obstacle
 from surefoot.term.arguments import describe_value, take_tuple, take_word, whole_number
@@ -237,6 +241,89 @@ class ActionShield(Shield):
         return f"<div>{''.join(told)}</div>"
 
 
+@dataclass(frozen=True, slots=True)
+class SlidingShield(Shield):
+    """Which actions may be taken in which states of a system with real variables: those after which the state
+    is in a set that a program is proved never to leave."""
+
+    synthesis: SwitchedSynthesis = field(repr=False)
+
+    @property
+    def accepted(self) -> bool:
+        return self.synthesis.is_accepted
+
+    @property
+    def reason(self) -> str:
+        if self.accepted:
+            return self.synthesis.certified_about()
+        return verdict_headline(self.synthesis.shield.obligation.problem, self.synthesis.proof)
+
+    @property
+    def covered(self) -> Fraction:
+        """The share of the box around the starts, by volume, that is in the set: at least so much."""
+        return self.synthesis.covered
+
+    @property
+    def cost(self) -> ShieldCost | None:
+        """What was seen in runs of the problem's policy with and without the shield; None: it has none."""
+        return self.synthesis.cost
+
+    @property
+    def problem(self) -> Problem:
+        """The problem with its policy behind the shield; with the program alone, if it has no policy."""
+        shield = self.synthesis.shield
+        return shield.shielded_problem() or shield.program_problem()
+
+    @property
+    def policy(self) -> Policy | None:
+        """The policy of the problem behind the shield, or the program."""
+        return self.problem.policy
+
+    @property
+    def certificate(self) -> ProofFile | None:
+        found = self.synthesis.proof.verdict
+        return (
+            ProofFile(found.certificate.kind, found.certificate.content)
+            if isinstance(found, Proved)
+            else None
+        )
+
+    def _sources(self, name: str) -> tuple[str, str, str]:
+        return self.synthesis.python(), *self.synthesis.c(name)
+
+    def wrap(
+        self,
+        env: Any,
+        state_of: Callable[[Any], Sequence[float]] | None = None,
+        names: Sequence[str] | None = None,
+    ) -> Any:
+        """A Gymnasium environment in which an action that does not lead into the set is replaced by the
+        program's.
+
+        The set is about the state in float64, and an observation may be rounded to float32: without
+        `state_of` the `state` of the environment itself is looked at, if it has one of so many numbers.
+        `names[i]` is the label of the environment's action i; by default labels in their own order.
+        """
+        module = SimpleNamespace(**self._run_module())
+        from surefoot.integrations.shield import Masked, find_exact_state
+
+        exact = find_exact_state(env, len(module.STATE)) if state_of is None else state_of
+        return Masked(env, module, exact, self.synthesis.shield.system.actions if names is None else names)
+
+    def __str__(self) -> str:
+        word = "certified" if self.accepted else "not certified"
+        told = f"{word}: {self._share()} of the starts covered\n  {self.reason}"
+        return "\n  ".join([told, *cost_lines(self.cost)])
+
+    def __repr__(self) -> str:
+        return f"<SlidingShield {self.synthesis.shield.problem.name}: {str(self).partition(chr(10))[0]}>"
+
+    def _repr_html_(self) -> str:
+        from surefoot.report.search_page import preformatted_html
+
+        return f"<div>{preformatted_html(str(self))}</div>"
+
+
 def make_shield(
     problem: Problem,
     degrees: object,
@@ -245,7 +332,7 @@ def make_shield(
     sketches: Sketches,
     bound: object,
     budget: Budget,
-) -> CertifiedShield | ActionShield:
+) -> CertifiedShield | ActionShield | SlidingShield:
     """Check the arguments, then synthesise, certify and check."""
     kind: Any = take_word("auto", "polynomial", "polyhedron")(sets)
     way: Any = take_word("auto", "sos", "sdsos")(squares)
@@ -261,8 +348,10 @@ def make_shield(
             raise Unsupported(f"there is no shield yet: {made}", fix="give more time: timeout=600")
         return ActionShield(made)
     if not problem.environment.controls:
-        what = "there are neither real controls nor finitely many states that actions move"
-        raise Unsupported(what, fix="bound the variables, or declare controls")
+        if least != 1 or degrees is not None or sketches.rule or sketches.invariant:
+            what = "shields of actions over real variables have no such options"
+            raise InvalidProblem(what, fix="leave them out", where="bound" if least != 1 else "degrees")
+        return SlidingShield(make_switched_synthesis(problem, budget))
     if least != 1:
         what = "it is for models that are moved by actions; this one has real controls"
         raise InvalidProblem(what, fix="leave it out", where="bound")

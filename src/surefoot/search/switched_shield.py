@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from surefoot.engines.reach import Reach
 from surefoot.errors import SurefootError, Unsupported
@@ -34,16 +35,22 @@ class SwitchedSynthesis:
     proof: Result
     cost: ShieldCost | None = None
     tried: int = 1
-    notes: tuple[str, ...] = field(default=())
 
     @property
     def is_accepted(self) -> bool:
         """Did the checker accept that the program keeps the set?"""
         return isinstance(self.proof.verdict, Proved) and self.proof.certified
 
+    @property
+    def covered(self) -> Fraction:
+        """The share of the starts, by volume, from which the shield is proved to keep the system safe."""
+        return self.shield.covered_share() if self.is_accepted else Fraction(0)
+
     def promise(self) -> str:
         """What holds behind the shield, in a sentence."""
-        return f"From every state in its set, whatever is proposed: {show_property(self.shield.problem.property)}."
+        where = "every start and " if self.covered == 1 else ""
+        asked = show_property(self.shield.problem.property)
+        return f"From {where}every state in the set, whatever is proposed: {asked}."
 
     def certified_about(self) -> str:
         """What the checker has followed, and what stands beside it."""
@@ -53,8 +60,8 @@ class SwitchedSynthesis:
         rounding = f", with rounding errors of up to {float(worst):.2g} in each step" if worst else ""
         return (
             "the program never leaves the set and is never bad there, for ever"
-            f"{rounding}: the independent checker followed all of it in the coordinates of the set. That these "
-            "are coordinates of the model (an exact inverse) and the bound of the rounding are computed here"
+            f"{rounding}: followed by the independent checker in coordinates of the set. That these are "
+            "coordinates of the model (an exact inverse) and the bound of the rounding are computed here"
         )
 
     def python(self) -> str:
@@ -87,12 +94,12 @@ def make_switched_synthesis(
     assert isinstance(shielded.policy, ShieldedPolicy)
     budget.progress(f"{RUNS} runs with and without the shield")
     cost = measure_shield_cost(shielded, system.bad, goals or {}, RUNS, STEPS, budget)
-    return SwitchedSynthesis(found.shield, found.proof, cost, found.tried, found.notes)
+    return replace(found, cost=cost)
 
 
 def _prove_some_set(problem: Problem, system: SwitchedSystem, budget: Budget) -> SwitchedSynthesis:
     last: SwitchedSynthesis | None = None
-    why = "no two actions push in opposite directions around a point where a mixture of both keeps still"
+    why = "no set was found that one of two actions, pushing in opposite directions, never leaves"
     for number, candidate in enumerate(find_sliding_sets(system, budget), 1):
         if number > TRIED or budget.is_spent():
             break
@@ -101,7 +108,9 @@ def _prove_some_set(problem: Problem, system: SwitchedSystem, budget: Budget) ->
         except Unsupported as error:
             why = error.what
             continue
-        budget.progress(f"set {number}: {float(shield.covered_share()) * 100:.0f} % of the starts; to be proved")
+        budget.progress(
+            f"set {number}: {float(shield.covered_share()) * 100:.0f} % of the starts; to be proved"
+        )
         part = Budget(budget.remaining() * SHARE, budget.seed, budget.progress)
         last = SwitchedSynthesis(shield, verify(shield.obligation.problem, Reach(), part), tried=number)
         if last.is_accepted:

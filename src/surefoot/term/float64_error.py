@@ -58,11 +58,11 @@ def _round_result(size: Fraction, error: Fraction, units: int = 1) -> Fraction:
 
 
 def _sum_error(_: Apply, parts: list[Bounded]) -> Fraction:
-    total = sum(map(_size, parts))  # of every partial sum
-    error = sum(error for _, error in parts)
-    for _ in parts[1:]:
-        error = _round_result(total + error, error)
-    return error
+    total = sum(map(_size, parts), Fraction(0))  # of every partial sum
+    found = sum((error for _, error in parts), Fraction(0))
+    for _round in parts[1:]:
+        found = _round_result(total + found, found)
+    return found
 
 
 def _product_of(left: Bounded, right: Bounded) -> Bounded:
@@ -81,25 +81,20 @@ def _product_error(_: Apply, parts: list[Bounded]) -> Fraction:
 
 
 def _power_error(term: Apply, parts: list[Bounded]) -> Fraction:
-    exponent = term.args[1]
-    whole = isinstance(exponent, Const) and isinstance(exponent.value, int)
-    if not whole or not 1 <= exponent.value <= _MOST_FACTORS:  # type: ignore[union-attr]
-        raise Unsupported("no bound of the rounding of a power with such an exponent is known")
-    return _product_error(term, [parts[0]] * exponent.value)  # type: ignore[union-attr]
+    match term.args[1]:
+        case Const(int() as exponent) if 1 <= exponent <= _MOST_FACTORS:
+            return _product_error(term, [parts[0]] * exponent)
+        case _:
+            raise Unsupported("no bound of the rounding of a power with such an exponent is known")
 
 
 def _quotient_error(_: Apply, parts: list[Bounded]) -> Fraction:
-    (_, above), (divisor, below) = parts
-    low, high = Fraction(divisor[0]), Fraction(divisor[1])
-    if low <= 0 <= high:
+    (_dividend, above), ((low, high), below) = parts
+    least = min(abs(Fraction(low)), abs(Fraction(high))) - below
+    if low <= 0 <= high or least <= 0:
         raise Unsupported("a divisor may be zero, so that nothing bounds the rounding of the quotient")
-    least = min(abs(low), abs(high))
     quotient = _size(parts[0]) / least
-    return _round_result(quotient, (above + quotient * below) / (least - below) if least > below else _no_bound())
-
-
-def _no_bound() -> Fraction:
-    raise Unsupported("a divisor may be zero, so that nothing bounds the rounding of the quotient")
+    return _round_result(quotient, (above + quotient * below) / least)
 
 
 def _elementary_error(slope: int) -> Callable[[Apply, list[Bounded]], Fraction]:

@@ -139,20 +139,27 @@ def shield(
         what = "simulated runs are steps, and the problem is about continuous time"
         refuse_option("--runs", what, "leave --runs or the time out")
     finite = api.is_moved_by_actions(problem)
-    if recheck is not None and finite:
+    switched = not finite and not problem.environment.controls and api.is_moved_by_real_steps(problem)
+    if recheck is not None and (finite or switched):
         refuse_option("--recheck", "old sets are of real controls; this model is moved by actions")
-    _refuse_options_of_others(finite)
-    if finite:
+    _refuse_options_of_others(finite or switched)
+    if finite or switched:
         what = "on a model that is moved by actions: pictures are of sets in real variables"
         refuse_given_options({"--report": "report"}, what)
+    if switched:
+        refuse_given_options(
+            OF_ACTIONS, "on a model with real variables, where safety is certain or not proved"
+        )
     old = () if recheck is None else api.read_old_rules(recheck, problem)
     shapes = api.shapes_for(_kind_of_set(kind, invariant, squares), tried, squares)
-    sketches = _check_sketches(rule, invariant, recheck is not None, finite)
+    sketches = _check_sketches(rule, invariant, recheck is not None, finite or switched)
     sketches = replace(sketches, squares=squares)
     source = {**loaded.source, "property": name}
     files = _ShieldFiles(certificate, python_path, c_prefix, json_path, quiet)
-    if finite:
+    if finite or switched:
         goals = _read_goals(model, reading, problem)
+        if switched:
+            return _run_switched_shield(problem, files, source, loaded.inputs, whole, goals)
         return _run_finite_shield(problem, bound, files, source, loaded.inputs, whole, goals)
     for option, path in (("--python", python_path), ("--c", c_prefix)):
         if path is not None and (why := api.find_export_obstacle(problem.environment)) is not None:
@@ -288,7 +295,7 @@ class _ShieldFiles:
 
     def write(
         self,
-        made: api.ShieldSynthesis | api.FiniteSynthesis,
+        made: api.ShieldSynthesis | api.FiniteSynthesis | api.SwitchedSynthesis,
         write_proof: Callable[[str], object] | None,
     ) -> None:
         """Certificate and source code; without a proof nothing is written."""
@@ -350,3 +357,24 @@ def _run_finite_shield(
     if made.interrupted:
         return 130
     return 0 if made.is_accepted and made.kept_by_anybody else 3
+
+
+def _run_switched_shield(
+    problem: api.Problem,
+    files: _ShieldFiles,
+    source: Mapping[str, object],
+    inputs: Mapping[str, str],
+    budget: api.Budget,
+    goals: Mapping[str, api.Term],
+) -> int:
+    """Actions over real variables; exit 0 if it is certified and all starts are covered, 3 if not."""
+    began = api.processor_time()
+    with report_progress(files.quiet) as tell:
+        made = api.make_switched_synthesis(problem, replace(budget, progress=tell), goals)
+    seconds = api.processor_time() - began
+    proof = made.proof if made.is_accepted else None
+    files.write(made, None if proof is None else lambda path: write_certificate(proof, path, files.quiet))
+    files.write_json(lambda: api.switched_synthesis_to_json(made, seconds, source, inputs))
+    if files.json != "-":
+        print(api.render_switched_synthesis(made, seconds))
+    return 0 if made.covered == 1 else 3

@@ -31,7 +31,7 @@ intervened
   1  it is not: the program decides
   2  the state itself is not in the set, nothing is promised: likewise
 
-Everything is computed in float64. What is no action, and a state that is not so many numbers, is a ValueError.
+What is no action, and a state that is not so many numbers, is a ValueError. All is computed in float64.
 """
 
 from math import {functions}isfinite
@@ -142,15 +142,7 @@ _C = """#include "{file}.h"
 
 static const double limits[][2] = {{{limits}}};
 
-static double power(double x, int n)
-{{
-    double value = x;
-    for (int i = 1; i < n; i++)
-        value *= x;
-    return value;
-}}
-
-static void heights(const double *s, double *height)
+{power}static void heights(const double *s, double *height)
 {{
 {heights}
 }}
@@ -203,6 +195,15 @@ int {symbol}_step(const double state[{macro}_STATES], int proposed, int *action)
     *action = proposed;
     return 0;
 }}
+"""
+_C_POWER = """static double power(double x, int n)
+{
+    double value = x;
+    for (int i = 1; i < n; i++)
+        value *= x;
+    return value;
+}
+
 """
 _FUNCTIONS = {
     Op.SIN: "sin", Op.COS: "cos", Op.ATAN: "atan", Op.TANH: "tanh", Op.SQRT: "sqrt",
@@ -299,17 +300,20 @@ def c_switched(shield: SwitchedShield, promise: str, file: str) -> tuple[str, st
     maps = []
     for number, action in enumerate(system.actions):
         lines = [
-            f"        t[{i}] = {spell.write_term(system.maps[action][v])};" for i, v in enumerate(system.variables)
+            f"        t[{i}] = {spell.write_term(system.maps[action][v])};"
+            for i, v in enumerate(system.variables)
         ]
         maps.append("\n".join([f"    case {number}:", *lines, "        break;"]))
     heights = (
         f"    height[{i}] = {spell.write_term(row_term(row, system.variables))};"
         for i, row in enumerate(shield.found.rows)
     )
+    body = "\n".join(maps)
     source = _C.format(
+        power=_C_POWER if "power(" in body else "",
         limits=", ".join(f"{{{float(low)!r}, {float(high)!r}}}" for low, high in shield.limits),
         heights="\n".join(heights),
-        maps="\n".join(maps),
+        maps=body,
         middle=repr(_middle(shield)),
         down=system.actions.index(shield.found.down),
         up=system.actions.index(shield.found.up),

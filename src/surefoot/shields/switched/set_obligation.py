@@ -44,14 +44,12 @@ def state_obligation(system: SwitchedSystem, found: SlidingSet) -> SetObligation
     hull = hull_of_set(found, inverse)
     kinds = {n: Real(low, high) for n, (low, high) in zip(system.variables, hull, strict=True)}
     names = [f"y_{i}" for i in range(len(found.rows))]
-    states = {
-        name: _affine(inverse[j], names, found.centre[j]) for j, name in enumerate(system.variables)
-    }
+    states = {name: _affine(inverse[j], names, found.centre[j]) for j, name in enumerate(system.variables)}
     errors = [Fraction(0)] * len(system.variables)
     edges = []
     band = BAND * found.radii[0]
     sides = {found.down: Const(-band) <= Var(names[0]), found.up: Var(names[0]) <= Const(band)}
-    for action, guard in sides.items():
+    for action in sides:
         values = [system.maps[action][name] for name in system.variables]
         if system.rounded:
             errors = [max(e, float64_error(v, kinds)) for e, v in zip(errors, values, strict=True)]
@@ -77,9 +75,7 @@ def state_obligation(system: SwitchedSystem, found: SlidingSet) -> SetObligation
         (Component("main", tuple(edges)),),
     )
     bad = substitute_names(_meaning(system, system.bad), states)
-    return SetObligation(
-        Problem(environment.name, environment, None, Never(bad)), hull, tuple(errors)
-    )
+    return SetObligation(Problem(environment.name, environment, None, Never(bad)), hull, tuple(errors))
 
 
 def _round_up(value: Fraction) -> Fraction:

@@ -17,7 +17,7 @@ Floats propose only: `set_obligation.py` says what has to be proved.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
@@ -27,20 +27,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import SurefootError
-from surefoot.query.formula import AnyOf, LinearAtom, negation_normal_form
+from surefoot.query.formula import LinearAtom, negation_normal_form
 from surefoot.shields.switched.switched_system import SwitchedSystem
 from surefoot.term.columns import compile_columns
+from surefoot.term.term import Apply, Op, Term
 from surefoot.term.value_types import Arithmetic, Real
 from surefoot.work.budget import Budget
 
 Floats: TypeAlias = NDArray[np.float64]
 MapOf: TypeAlias = Callable[[Floats], Floats]
 DECAYS = (0.03, 0.05, 0.075, 0.11, 0.17, 0.25, 0.38, 0.5, 0.65, 1.0, 1.5, 2.0, 2.5, 3.5, 5.0)
+NATURAL = 0.05  # decay in a step that is tried at least, where nothing in the system moves by itself
 POINTS = 20_000
 ROUNDS = 8  # of measuring what is not linear
 BEST = 12  # designs that are measured
 CAPS = (1.0, 0.7, 0.5, 0.3, 0.15)  # of the starts that have to fit, where bad states are no half-spaces
-ROOM = 1e-4  # that is left on every side for the proof
+ROOM = 1e-4  # that is left on every side for the proof, in pushes
+INNER = 1 - 5e-5  # and of every radius
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +81,17 @@ def find_sliding_sets(system: SwitchedSystem, budget: Budget) -> Iterator[Slidin
             linear = _linearise_around(maps, box, down, up)
             if linear is not None:
                 found += _design_sets(linear, maps, is_bad, half_spaces, box, cap, budget)
-        if found or budget.is_spent():
+        if found or half_spaces.whole or budget.is_spent():
             break
-    for _, one in sorted(found, key=lambda pair: -pair[0]):
-        yield one
+    drawn = np.random.default_rng(1).uniform(box[:, 0], box[:, 1], (POINTS, len(box)))
+    yield from sorted((one for _, one in found), key=lambda one: -_held_share(one, drawn))
+
+
+def _held_share(found: SlidingSet, states: Floats) -> float:
+    """How many of the states are in the set."""
+    rows = np.array([[float(v) for v in row] for row in found.rows])
+    heights = np.abs((states - np.array([float(c) for c in found.centre])) @ rows.T)
+    return float((heights <= np.array([float(r) for r in found.radii])).all(axis=1).mean())
 
 
 def _compile_map(system: SwitchedSystem, action: str) -> MapOf:
@@ -110,20 +120,42 @@ def _compile_bad(system: SwitchedSystem) -> Callable[[Floats], NDArray[np.bool_]
     return look
 
 
-def _bad_half_spaces(system: SwitchedSystem) -> list[tuple[Floats, float]]:
-    """Rows a and numbers c such that a x > c is bad: what of the bad states is described so."""
-    try:
-        formula = negation_normal_form(system.bad)
-    except SurefootError:
-        return []
-    parts = formula.parts if isinstance(formula, AnyOf) else (formula,)
-    found = []
-    for part in parts:
-        if isinstance(part, LinearAtom):
-            weights = dict(part.linear.coefficients)
+@dataclass(frozen=True, slots=True)
+class _BadHalfSpaces:
+    """Rows a and numbers c such that a x > c is bad; `whole`: there are no other bad states."""
+
+    rows: tuple[tuple[Floats, float], ...]
+    whole: bool
+
+
+def _bad_half_spaces(system: SwitchedSystem) -> _BadHalfSpaces:
+    found, whole = [], True
+    for part in _split_disjunction(system.bad):
+        try:
+            formula = negation_normal_form(part)
+        except SurefootError:
+            whole = False
+            continue
+        if isinstance(formula, LinearAtom):
+            weights = dict(formula.linear.coefficients)
             row = np.array([-float(weights.get(name, 0)) for name in system.variables])
-            found.append((row, float(part.linear.constant)))
-    return found
+            found.append((row, float(formula.linear.constant)))
+        else:
+            whole = False
+    return _BadHalfSpaces(tuple(found), whole)
+
+
+def _split_disjunction(bad: Term) -> Iterator[Term]:
+    """The parts of which one is enough; of the size of a number both sides."""
+    match bad:
+        case Apply(Op.OR, parts):
+            for part in parts:
+                yield from _split_disjunction(part)
+        case Apply(Op.LT | Op.LE as op, (limit, Apply(Op.ABS, (inner,)))):
+            yield Apply(op, (limit, inner))
+            yield Apply(op, (limit, -inner))
+        case _:
+            yield bad
 
 
 def _linearise_around(maps: dict[str, MapOf], box: Floats, down: str, up: str) -> _Linear | None:
@@ -166,12 +198,12 @@ def _design_sets(
     linear: _Linear,
     maps: dict[str, MapOf],
     is_bad: Callable[[Floats], NDArray[np.bool_]],
-    half_spaces: Sequence[tuple[Floats, float]],
+    half_spaces: _BadHalfSpaces,
     box: Floats,
     cap: float,
     budget: Budget,
 ) -> list[tuple[float, SlidingSet]]:
-    """For all choices of decays: the largest set without errors; the best of them with the errors measured."""
+    """For all choices of decays the largest set without errors; of the best ones with errors measured."""
     designs = []
     for rows in _choose_coordinates(linear):
         if budget.is_spent():
@@ -201,7 +233,7 @@ def _choose_coordinates(linear: _Linear) -> Iterator[Floats]:
     if np.linalg.cond(controllable) > 1e12:
         return
     last = np.linalg.solve(controllable.T, np.eye(n)[-1])  # e_n' C^-1
-    natural = max(1e-3, float(np.abs(np.log(np.maximum(np.abs(np.linalg.eigvals(a)), 1e-6))).max()))
+    natural = max(NATURAL, float(np.abs(np.log(np.maximum(np.abs(np.linalg.eigvals(a)), 1e-6))).max()))
     for chosen in combinations(DECAYS, n - 1):
         poles = [np.exp(-natural * decay) for decay in chosen]
         wanted = a.copy()  # the pole 0
@@ -228,7 +260,7 @@ def _solve_radii(
     linear: _Linear,
     rows: Floats,
     errors: Floats,
-    half_spaces: Sequence[tuple[Floats, float]],
+    half_spaces: _BadHalfSpaces,
     box: Floats,
     cap: float,
 ) -> tuple[float, Floats] | None:
@@ -249,25 +281,31 @@ def _solve_radii(
     for action, sign in ((linear.down, -1.0), (linear.up, 1.0)):
         push = sign * float(pushes[action][0])  # against the side on which it acts
         away = moved[0].copy()
-        away[0] = max(lead, 0.0) - 1
+        away[0] = max(lead, 0.0) - INNER
         demand(away, push - errors[0] - ROOM)
         beyond = moved[0].copy()
-        beyond[0] = -1 + max(-lead, 0.0)
+        beyond[0] = max(-lead, 0.0) - INNER
         demand(beyond, -push - errors[0] - ROOM)
     for i in range(1, n):
         row = moved[i].copy()
-        row[i] -= 1
+        row[i] -= INNER
         demand(row, -max(abs(float(p[i])) for p in pushes.values()) - float(errors[i]) - ROOM * 1e-3)
-    for normal, limit in half_spaces:
+    for normal, limit in half_spaces.rows:
         outward = np.abs((normal * linear.units) @ back)
         demand(outward, (limit - float(normal @ linear.centre)) * (1 - 1e-3) - 1e-9)
     middle, half = (box.mean(axis=1) - linear.centre) / linear.units, np.ptp(box, axis=1) / 2 / linear.units
     held = np.abs(rows) @ half + np.abs(rows @ middle)
     table = np.column_stack([np.array(least), np.zeros(len(least))])
     table = np.vstack([table, np.column_stack([-np.eye(n), held])])
-    cost = np.concatenate([-1e-4 / np.maximum(held, 1e-9), [-1.0]])
+    # As large as it may be; where bad states are not known as half-spaces, as small as the starts allow.
+    growth = (-1e-4 if half_spaces.whole and half_spaces.rows else 1e-4) / np.maximum(held, 1e-9)
+    cost = np.concatenate([growth, [-1.0]])
     solved = linprog(
-        cost, A_ub=table, b_ub=[*most, *np.zeros(n)], bounds=[(1e-9, 1e6)] * n + [(0, cap)], method="highs"
+        cost,
+        A_ub=table,
+        b_ub=[*most, *np.zeros(n)],
+        bounds=[(1e-9, 1e6)] * n + [(0, cap * 1.0001)],
+        method="highs",
     )
     if solved.status != 0:
         return None
@@ -280,12 +318,14 @@ def _measure_errors(
     is_bad: Callable[[Floats], NDArray[np.bool_]],
     rows: Floats,
     shares: Floats,
-    half_spaces: Sequence[tuple[Floats, float]],
+    half_spaces: _BadHalfSpaces,
     box: Floats,
     cap: float,
 ) -> tuple[float, SlidingSet] | None:
     """Radii with which points of the set stay in it, in numbers that float32 holds."""
-    rows = np.asarray(rows / linear.units[None, :], dtype=np.float32).astype(np.float64) * linear.units[None, :]
+    rows = (
+        np.asarray(rows / linear.units[None, :], dtype=np.float32).astype(np.float64) * linear.units[None, :]
+    )
     back, errors = np.linalg.inv(rows), np.zeros(len(rows))
     inner = rows @ linear.matrix @ back
     for _ in range(ROUNDS):
@@ -317,7 +357,9 @@ def _set_in_numbers(linear: _Linear, rows: Floats, radii: Floats) -> SlidingSet:
     plain = rows / linear.units[None, :]
     return SlidingSet(
         tuple(tuple(exact(v) for v in row) for row in plain),
-        tuple(Fraction(float(np.float32(v))) for v in linear.centre),
+        tuple(
+            exact(v if abs(v) > 1e-6 * u else 0.0) for v, u in zip(linear.centre, linear.units, strict=True)
+        ),
         tuple(exact(r) for r in radii),
         linear.down,
         linear.up,

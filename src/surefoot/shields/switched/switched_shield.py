@@ -1,4 +1,4 @@
-"""A shield of actions over real variables: what leads into a proved set is permitted, elsewhere a program acts.
+"""A shield of actions over real variables: permitted is what leads into a proved set, else a program acts.
 
 The program pushes against the side of the plane on which the state is; of it the set is proved to be
 invariant. So an action may be taken if the state after it is computed to be in the set, with a margin for
@@ -24,7 +24,7 @@ from surefoot.term.traverse import substitute_names
 from surefoot.term.value_types import Real
 
 AROUND = 4  # so many hulls of the set the margin is about
-PARTS = 10  # of each side of the starts, where not all of them are in the set
+PARTS = 24  # of each side of the starts, where not all of them are in the set
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +65,7 @@ class SwitchedShield:
         """The problem with its policy behind the shield; None: it has no policy."""
         if self.problem.policy is None:
             return None
-        parts = (
-            conjunction_of((Var(chosen_name(a)), self.permission_term(a))) for a in self.system.actions
-        )
+        parts = (conjunction_of((Var(chosen_name(a)), self.permission_term(a))) for a in self.system.actions)
         policy = ShieldedPolicy(
             self.problem.policy, disjunction_of(tuple(parts)), self.fallback(), self.problem.environment
         )
@@ -135,7 +133,7 @@ def covered_share(found: SlidingSet, starts: tuple[tuple[Fraction, Fraction], ..
     """All of it where the whole box is in the set; else the parts of a grid that are."""
     if _holds_box(found, starts):
         return Fraction(1)
-    count = PARTS if len(starts) <= 4 else 4
+    count = PARTS if len(starts) <= 4 else 8 if len(starts) == 5 else 6
     sides = [
         [(low + (high - low) * k / count, low + (high - low) * (k + 1) / count) for k in range(count)]
         for low, high in starts
@@ -144,9 +142,7 @@ def covered_share(found: SlidingSet, starts: tuple[tuple[Fraction, Fraction], ..
     return Fraction(held, total)
 
 
-def _count_boxes(
-    found: SlidingSet, sides: list[list[tuple[Fraction, Fraction]]]
-) -> tuple[int, int]:
+def _count_boxes(found: SlidingSet, sides: list[list[tuple[Fraction, Fraction]]]) -> tuple[int, int]:
     """How many boxes of a grid are in the set: heights in floats, with room for their rounding."""
     import numpy as np
 

@@ -18,6 +18,7 @@ from surefoot.problem.property import Never
 from surefoot.query.bounds import tighten_box
 from surefoot.query.formula import negation_normal_form
 from surefoot.reductions.discretise import discretise
+from surefoot.term.interval import Span, span_of
 from surefoot.term.term import TRUE, Const, Term, Var, free_names, split_conjunction
 from surefoot.term.traverse import Leaf, fold_term, rebuild_term, substitute_names
 from surefoot.term.value_types import Arithmetic, Int, Real, ValueType
@@ -124,8 +125,12 @@ def _start_box(environment: Environment, names: tuple[str, ...]) -> tuple[Range,
         except SurefootError:  # a condition that only makes the starts fewer
             continue
     kinds = {v.name: v.kind for v in environment.variables}
-    wide = {n: (k.low, k.high) if isinstance(k, Real | Int) else (None, None) for n, k in kinds.items()}
-    box = tighten_box(wide, formulas, frozenset(n for n, k in kinds.items() if isinstance(k, Int)))
+    wide = {n: span_of(k) or Span() for n, k in kinds.items()}
+    box = tighten_box(
+        {n: (s.low, s.high) for n, s in wide.items()},
+        formulas,
+        frozenset(n for n, k in kinds.items() if isinstance(k, Int)),
+    )
     if box is None:
         raise Unsupported("nothing satisfies the initial condition")
     found: list[Range] = []
