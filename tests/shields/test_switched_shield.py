@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 import shutil
 import subprocess
 from dataclasses import replace
@@ -9,6 +10,7 @@ from fractions import Fraction
 from importlib.resources import files
 from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any
 
@@ -48,9 +50,11 @@ def lander(arithmetic: str = "float64", pull: float = 1.62, bad: Any = None) -> 
 
 
 def module_of(source: str) -> SimpleNamespace:
-    space: dict[str, Any] = {}
-    exec(compile(source, "shield.py", "exec"), space)  # what surefoot wrote
-    return SimpleNamespace(**space)
+    """What surefoot wrote, as a user runs it."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "shield.py"
+        path.write_text(source)
+        return SimpleNamespace(**runpy.run_path(str(path)))
 
 
 @pytest.fixture(scope="module")
@@ -251,21 +255,17 @@ def test_bad_states_are_refused_by_the_module(made: Any) -> None:
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = Path(str(CARTPOLE)).parent
-    out = tmp_path / "out.json"
-    code = run_command_line(
-        ["shield", str(folder / "gym-cartpole-early.toml"), "--property", UPRIGHT, "--quiet", "--json", str(out),
-         "--python", str(tmp_path / "guard.py"), "--c", str(tmp_path / "guard"), "--certificate", str(tmp_path / "c.json")]
-    )  # fmt: skip
+    asked = ["shield", str(folder / "gym-cartpole-early.toml"), "--property", UPRIGHT]
+    written = {"--json": "out.json", "--python": "guard.py", "--c": "guard", "--certificate": "c.json"}
+    outputs = [part for option, name in written.items() for part in (option, str(tmp_path / name))]
+    code = run_command_line([*asked, "--quiet", *outputs])
     said = capsys.readouterr().out
     assert code == 3  # not all starts are covered
     assert "behind the shield" in said
     assert "proved" in said
     assert (tmp_path / "guard.py").exists()
     assert (tmp_path / "guard.c").exists()
-    code = run_command_line(
-        ["shield", str(folder / "gym-cartpole-early.toml"), "--property", UPRIGHT, "--degree", "2"]
-    )
-    assert code == 2
+    assert run_command_line([*asked, "--degree", "2"]) == 2
 
 
 def test_a_set_of_another_model_is_no_shield() -> None:
