@@ -53,6 +53,19 @@ def run_table(problem: Problem, trace: Trace) -> RunTable:
     return RunTable(names, tuple(rows), windows, before, rounded)
 
 
+def first_and_last(trace: Trace, most: int, first: int) -> Trace:
+    """The states that are listed of a run that has more than so many."""
+    if len(trace.states) <= most:
+        return trace
+    last = most - first
+    return Trace(
+        (*trace.states[:first], *trace.states[-last:]),
+        (*trace.moves[:first], *trace.moves[-last + 1 :]),
+        trace.loop,
+        times=(*trace.times[:first], *trace.times[-last:]) if trace.times else (),
+    )
+
+
 def _state_row(
     problem: Problem, state: State, made: Decision | None, windows: tuple[Window, ...]
 ) -> dict[str, str]:
