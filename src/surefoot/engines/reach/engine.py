@@ -75,6 +75,8 @@ class Reach:
             prepare_problem(problem)
         except SurefootError as why:
             return str(why)
+        except OverflowError:
+            return "a constant is beyond all doubles, in which sets are followed; fix: scale the variables"
         return None
 
     def suits(self, problem: Problem) -> bool:
