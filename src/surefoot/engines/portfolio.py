@@ -56,6 +56,8 @@ LAST_LOOK = 2.0  # seconds at least of its last turn, if there are so many
 LAST_LOOK_SHARE = 0.1  # of the time, at least
 OTHERS = 0.75  # of the time, before an engine of last resort begins
 
+INTERRUPTED_TURN = "the time ended before it had found anything"
+
 Partial: TypeAlias = Unknown | Holds
 Check: TypeAlias = Callable[[Problem, Budget], Verdict]
 
@@ -131,7 +133,8 @@ def look_last(
         seen = isinstance(verdict, Unknown) and verdict.artifact is not None
         if isinstance(verdict, Violated) or is_interrupted(verdict) or seen:
             return PortfolioAnswer(verdict, (engine,)), ""
-        told += [f"{engine.name}: {verdict.detail}"] if isinstance(verdict, Unknown) else []
+        if isinstance(verdict, Unknown):
+            told.append(f"{engine.name}: {_as_told_before(turns, verdict).detail}")
     return None, "; ".join(told)
 
 
@@ -214,6 +217,8 @@ def _in_turns(
                 continue
             if not isinstance(verdict, Partial) or (isinstance(verdict, Holds) and verdict.as_asked):
                 return PortfolioAnswer(verdict, (engines[number],))
+            if number in looking and isinstance(verdict, Unknown):
+                verdict = _as_told_before(looking[number], verdict)
             heard[number] = verdict
             known = _better_known(known, verdict)
             if isinstance(verdict, Unknown) and verdict.reason is Reason.INTERRUPTED:
@@ -342,6 +347,13 @@ class ConfirmingTurns:
         return confirm_suspicion(problem, suspected, share.is_spent)
 
 
+def _as_told_before(turns: ConfirmingTurns, verdict: Unknown) -> Unknown:
+    """A turn that was interrupted says nothing; the one before it may have said something."""
+    if verdict.detail != INTERRUPTED_TURN or turns.told is None:
+        return verdict
+    return replace(verdict, detail=turns.told.detail)
+
+
 def _is_cut_short(verdict: Verdict) -> bool:
     """An interval that more time, or another engine, may make narrower."""
     return isinstance(verdict, Exact) and bool(verdict.stop)
@@ -374,7 +386,7 @@ def _check_guarded(check: Check, problem: Problem, budget: Budget, whole: Budget
     """An engine that runs out of memory, or is interrupted by the user or the clock, has not answered."""
 
     def late() -> Verdict:
-        return Unknown(Reason.TIMEOUT, "the time ended before it had found anything")
+        return Unknown(Reason.TIMEOUT, INTERRUPTED_TURN)
 
     try:
         return call_in_time(whole, lambda: check(problem, budget), late)

@@ -10,7 +10,16 @@ from surefoot.engines.protocol import Engine
 from surefoot.errors import Unsupported
 from surefoot.problem.policy import NeuralPolicy, nested_policies
 from surefoot.problem.problem import Problem
-from surefoot.problem.property import Eventually, Expected, Probability, Recurs
+from surefoot.problem.property import (
+    Eventually,
+    Expected,
+    Never,
+    NeverBefore,
+    Probability,
+    Property,
+    Recurs,
+    Timed,
+)
 from surefoot.term.value_types import Bool, Int, Real
 from surefoot.verdict.verdict import Reason, Refused
 from surefoot.work.budget import Budget
@@ -22,6 +31,14 @@ OBJECTION_NOT_KNOWN = Refused(
     Reason.TIMEOUT, "the time ended before it was known whether it can take the problem"
 )
 IN_CONTINUOUS_TIME = ("barrier", "falsify", "reach")
+ONLY_FOR: dict[
+    str, tuple[type, ...]
+] = {  # kinds of questions; the other engines answer about runs of any kind
+    "statistical": (Probability, Expected),
+    "recurrence": (Eventually, Recurs),
+    "predicates": (Never, NeverBefore),
+    "barrier": (Never, NeverBefore),
+}
 FIX = "; fix: "
 LONGEST_CLAUSE = 90  # characters of an objection that is not the first
 _OF_A_SOLVER = re.compile(r"\A`[\w-]+` cannot take this query: ")
@@ -129,6 +146,7 @@ def objection_in_time(
 def describe_objections(problem: Problem, objections: Sequence[tuple[str, str]]) -> str:
     """The reason of the engine that was nearest to an answer, with its fix; the others in a clause each."""
     nearest = _nearest_engines(problem)
+    objections = [o for o in objections if answers_such_questions(o[0], problem.property)] or objections
     place = {name: n for n, name in enumerate(nearest)}
     ranked = sorted(objections, key=lambda o: (FIX not in o[1], place.get(o[0], len(nearest))))
     name, why = ranked[0]
@@ -143,6 +161,15 @@ def describe_objections(problem: Problem, objections: Sequence[tuple[str, str]])
             clauses.setdefault(_shorten_objection(other, text), []).append(other)
     others = "; ".join(f"{', '.join(names)}: {text}" for text, names in clauses.items())
     return f"{first} (others: {others})"
+
+
+def answers_such_questions(engine: str, asked: Property) -> bool:
+    """Is it worth saying why it cannot take this problem?"""
+    if isinstance(asked, Probability | Expected):
+        return engine in ("explicit", "statistical", "predicates")
+    kind = ONLY_FOR.get(engine)
+    plain = asked.asked if isinstance(asked, Timed) else asked
+    return kind is None or isinstance(plain, kind)
 
 
 def _shorten_objection(engine: str, text: str) -> str:

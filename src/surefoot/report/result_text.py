@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from itertools import pairwise
 
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Property, Recurs, Timed, Within
@@ -39,6 +41,7 @@ from surefoot.verdict.verdict import (
 )
 from surefoot.visible import join_visible
 
+BECAUSE = "because   "
 MOST_STARTS = 12  # with their values, in a text
 
 FINITE_RUNS: dict[type, str] = {
@@ -72,7 +75,8 @@ def render(problem: Problem, result: Result) -> str:
     if (short := round_long_numbers(asked)) != asked:
         lines.append(f"  rounded   {cut_term(short)}")
     lines.append(f"  problem   {result.problem}")
-    lines += [f"  {line}" for line in evidence_lines(problem, result)]
+    for line in evidence_lines(problem, result):
+        lines += [f"  {part}" for part in _break_between_engines(line)]
     lines += [f"  {line}" for line in fault_lines(problem, result.fault)]
     lines += [f"  {line}" for line in _witness_lines(problem, result)]
     if isinstance(result.verdict, PerStart):
@@ -88,6 +92,24 @@ def render(problem: Problem, result: Result) -> str:
     lines += [f"  note      {note}" for note in result.notes]
     lines += [f"  input     {path} sha256 {digest[:16]}…" for path, digest in result.inputs.items()]
     return join_visible(lines)
+
+
+def _break_between_engines(line: str) -> list[str]:
+    """What each engine says about an unknown answer on a line of its own."""
+    if not line.startswith(BECAUSE):
+        return [line]
+    from surefoot.engines import ENGINES  # with all that they need
+
+    names = "|".join(ENGINES)
+    begins = re.compile(rf"; (?=(?:{names}): )")
+    places = [m.start() for m in begins.finditer(line) if not _is_inside_brackets(line[: m.start()])]
+    cuts = [0, *(place + len("; ") for place in places), len(line) + len("; ")]
+    parts = [line[a : b - len("; ")] for a, b in pairwise(cuts)]
+    return [parts[0], *(" " * len(BECAUSE) + part for part in parts[1:])]
+
+
+def _is_inside_brackets(text: str) -> bool:
+    return text.count("(") > text.count(")")
 
 
 def _witness_lines(problem: Problem, result: Result) -> list[str]:
