@@ -252,7 +252,8 @@ def test_an_interrupt_ends_all_turns() -> None:
     first = Telling("first", (Unknown(Reason.TIMEOUT, "late", 2, "z3"),))
     second = Telling("second", (KeyboardInterrupt,))
     answered = take_turns((first, second), counter(), Budget(60))
-    assert answered.verdict == Unknown(Reason.INTERRUPTED, "interrupted by the user", 2, "z3")
+    told = "first: late; second: interrupted by the user"
+    assert answered.verdict == Unknown(Reason.INTERRUPTED, told, 2, "z3")
     assert first.given == [1]
 
 

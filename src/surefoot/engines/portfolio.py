@@ -222,7 +222,8 @@ def _in_turns(
             heard[number] = verdict
             known = _better_known(known, verdict)
             if isinstance(verdict, Unknown) and verdict.reason is Reason.INTERRUPTED:
-                return PortfolioAnswer(_with_knowledge(verdict, known), tuple(engines))
+                told = replace(verdict, detail=_join_details(engines, heard))
+                return PortfolioAnswer(_with_knowledge(told, known), tuple(engines))
             late = isinstance(verdict, Unknown) and verdict.reason is Reason.TIMEOUT
             if (other := _next_after_trouble(engines[number], verdict, reserves, problem)) is not None:
                 reserves.remove(other)
@@ -415,13 +416,18 @@ def _combine_answers(
     for number, verdict in heard.items():
         if isinstance(verdict, Holds):  # as far as the depth that was asked for
             return PortfolioAnswer(verdict, (engines[number],))
-    answers = {engines[n].name: v for n, v in sorted(heard.items()) if isinstance(v, Unknown)}
+    answers = [v for _, v in sorted(heard.items()) if isinstance(v, Unknown)]
     said = [n for n in sorted(heard) if n not in looking] or sorted(heard)
     reasons = [v.reason for n in said if isinstance(v := heard[n], Unknown)]
     late = Reason.TIMEOUT in reasons or not reasons  # more time might help
-    detail = "; ".join(f"{name}: {v.detail}" for name, v in answers.items()) or "the budget was spent at once"
-    seen = [v.artifact for v in answers.values() if isinstance(v.artifact, SuspectedRun)]
-    drawn = [v.artifact for v in answers.values() if isinstance(v.artifact, Flowpipe)]
+    detail = _join_details(engines, heard) or "the budget was spent at once"
+    seen = [v.artifact for v in answers if isinstance(v.artifact, SuspectedRun)]
+    drawn = [v.artifact for v in answers if isinstance(v.artifact, Flowpipe)]
     unknown = Unknown(Reason.TIMEOUT if late else reasons[0], detail)
     told = next(iter([*seen, *drawn]), None)
     return PortfolioAnswer(replace(_with_knowledge(unknown, known), artifact=told), tuple(engines))
+
+
+def _join_details(engines: Sequence[Engine], heard: Mapping[int, Partial]) -> str:
+    said = {engines[n].name: v.detail for n, v in sorted(heard.items()) if isinstance(v, Unknown)}
+    return "; ".join(f"{name}: {detail}" for name, detail in said.items())
