@@ -13,8 +13,16 @@ from typing import Any
 from surefoot.certify.evidence import CheckedEvidence, certify_verdict, leave_uncertified
 from surefoot.engines import ENGINES
 from surefoot.engines.engine_text import describe_engine
-from surefoot.engines.portfolio import PortfolioAnswer, look_first, look_last, take_turn, take_turns
-from surefoot.engines.protocol import Engine, Falsifier, LookingTurns
+from surefoot.engines.portfolio import (
+    ConfirmingTurns,
+    Meanwhile,
+    PortfolioAnswer,
+    look_first,
+    look_last,
+    take_turn,
+    take_turns,
+)
+from surefoot.engines.protocol import Engine, Falsifier
 from surefoot.engines.selection import (
     LEAST_OBJECTION_SECONDS,
     OBJECTION_SHARE,
@@ -106,16 +114,17 @@ def verify(
     ending = end_at_goal(executed)
     vacuous, searching = _find_vacuity(executed), budget.elapsed_seconds()
     seen, begun = _look_before(ending, engine, budget) if vacuous is None else (None, {})
+    meanwhile = Meanwhile(_list_engines(engine), ending, budget, begun)
     start: PortfolioAnswer | None = None
     search = replace(
         budget, seconds=budget.seconds - min(MOST_EVIDENCE_SECONDS, EVIDENCE_SHARE * budget.seconds)
     )
     try:
-        engines = _select_engines(ending, engine, budget) if seen is None else seen.engines
+        engines = _select_engines(ending, engine, budget, meanwhile) if seen is None else seen.engines
     except NoEngine as objections:
-        start = _check_start(ending, engine, (), budget) if vacuous is None else None
-        seen, told = start, ""
-        if start is None or isinstance(start.verdict, Unknown):
+        start = _check_start(ending, engine, (), budget, meanwhile) if vacuous is None else None
+        seen, told = meanwhile.answer or start, ""
+        if meanwhile.answer is None and (start is None or isinstance(start.verdict, Unknown)):
             seen, told = look_last(_list_engines(engine), ending, search, begun)
         if seen is None:
             if start is None and not isinstance(objections, ObjectionTimeout):
@@ -133,8 +142,10 @@ def verify(
         engines = seen.engines
     else:
         if seen is None and vacuous is None:
-            start = _check_start(ending, engine, engines, budget)
-            seen = None if start is None or isinstance(start.verdict, Unknown) else start
+            if meanwhile.answer is None:
+                start = _check_start(ending, engine, engines, budget, meanwhile)
+            known = start is not None and not isinstance(start.verdict, Unknown)
+            seen = meanwhile.answer or (start if known else None)
     reserves = _list_engines(engine)
     try:
         if vacuous is not None:
@@ -201,7 +212,7 @@ def _explain_interrupt(verdict: Verdict) -> Unknown:
 
 def _look_before(
     problem: Problem, given: Engine | Sequence[Engine] | None, budget: Budget
-) -> tuple[PortfolioAnswer | None, dict[str, LookingTurns]]:
+) -> tuple[PortfolioAnswer | None, dict[str, ConfirmingTurns]]:
     """A short look for violations where several engines may be asked."""
     if given is not None and not isinstance(given, Sequence):
         return None, {}
@@ -209,7 +220,11 @@ def _look_before(
 
 
 def _check_start(
-    problem: Problem, given: Engine | Sequence[Engine] | None, chosen: Sequence[Engine], budget: Budget
+    problem: Problem,
+    given: Engine | Sequence[Engine] | None,
+    chosen: Sequence[Engine],
+    budget: Budget,
+    meanwhile: Meanwhile,
 ) -> PortfolioAnswer | None:
     """What is known of the starts where those that would look at them cannot take a step."""
     able = [e for e in _list_engines(given) if isinstance(e, StartChecker)]
@@ -218,9 +233,12 @@ def _check_start(
     for engine in order_solvers(problem, able):
         seconds = min(budget.remaining(), max(LEAST_OBJECTION_SECONDS, OBJECTION_SHARE * budget.seconds))
         share = Budget(seconds, budget.seed, budget.progress)
+        before = budget.elapsed_seconds()
         found = take_turn(engine.check_start, problem, share, budget)
         if not isinstance(found, Unknown) or found.holds_up_to is not None:
             return PortfolioAnswer(found, (engine,))
+        if meanwhile.look_on(budget.elapsed_seconds() - before):
+            return meanwhile.answer
     return None
 
 
@@ -401,7 +419,10 @@ def portfolio_objections(problem: Problem) -> list[tuple[Engine, str | None]]:
 
 
 def _select_engines(
-    problem: Problem, given: Engine | Sequence[Engine] | None, budget: Budget
+    problem: Problem,
+    given: Engine | Sequence[Engine] | None,
+    budget: Budget,
+    meanwhile: Meanwhile | None = None,
 ) -> tuple[Engine, ...]:
     """Those that can take it; one that only looks for violations does not make a problem answerable."""
     if given is None or isinstance(given, Sequence):
@@ -410,7 +431,8 @@ def _select_engines(
         if not others:
             return applicable_engines(problem, engines, budget=budget)
         looking = [e for e in engines if e not in others and engine_objection(e, problem) is None]
-        return (*looking, *applicable_engines(problem, others, budget=budget))
+        between = None if meanwhile is None else meanwhile.look_on
+        return (*looking, *applicable_engines(problem, others, budget=budget, meanwhile=between))
     if (why := objection_in_time(given, problem, 1.0, budget)) is not None:
         if why.reason is Reason.TIMEOUT:
             raise ObjectionTimeout(f"{given.name}: {why}")

@@ -66,6 +66,8 @@ def test_the_nearest_engine_is_heard_first(tmp_path: Path, kind: str) -> None:
     _, _, others = text.partition(" (others: ")
     assert "bmc: " in others
     assert others.count("explicit: ") == 1
+    assert "statistical" not in text  # it is about another kind of question
+    assert "recurrence" not in text
     assert "; fix: " not in others
     assert max(map(len, others.split("; "))) <= 120
     assert "@0" not in text

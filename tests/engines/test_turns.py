@@ -14,7 +14,7 @@ from tests.engines.graphs import among, graph
 from surefoot.engines import portfolio
 from surefoot.engines.bmc import Bmc
 from surefoot.engines.induction import Induction
-from surefoot.engines.portfolio import look_first, take_turns
+from surefoot.engines.portfolio import Meanwhile, look_first, take_turns
 from surefoot.errors import SolverFailure, Unsupported
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Recurs
@@ -192,6 +192,30 @@ def test_a_look_comes_before_objections() -> None:
     assert list(begun) == ["looker"]
 
 
+def test_who_looks_goes_on_meanwhile() -> None:
+    """To find out who can take a problem may take most of the time."""
+    looker = Looker("looker", (LATE, LATE, SHOWN, Violated(Trace(({},), ()))))
+    _, begun = look_first((looker,), counter(), Budget(60))
+    meanwhile = Meanwhile((Telling("first", (SHOWN,)), looker), counter(), Budget(60), begun)
+    assert not meanwhile.look_on(0.3)  # too short for a look
+    assert not meanwhile.look_on(0.7)
+    assert not meanwhile.look_on(4)
+    assert looker.given[1:] == [0.5, 2]
+    assert meanwhile.look_on(6)
+    assert meanwhile.look_on(0)
+    assert meanwhile.answer is not None
+    assert meanwhile.answer.engines == (looker,)
+    assert len(looker.given) == 4
+
+
+def test_what_a_look_found_is_told_where_no_turn_was_left() -> None:
+    first, looker = Telling("first", (SHOWN,)), Looker("looker", (LATE,))
+    _, begun = look_first((looker,), counter(), Budget(60))
+    answered = take_turns((looker, first), counter(), Budget(0), begun)
+    assert isinstance(answered.verdict, Unknown)
+    assert answered.verdict.detail == "looker: late"
+
+
 @dataclass(frozen=True)
 class Resort(Telling):
     last_resort: bool = True
@@ -228,7 +252,8 @@ def test_an_interrupt_ends_all_turns() -> None:
     first = Telling("first", (Unknown(Reason.TIMEOUT, "late", 2, "z3"),))
     second = Telling("second", (KeyboardInterrupt,))
     answered = take_turns((first, second), counter(), Budget(60))
-    assert answered.verdict == Unknown(Reason.INTERRUPTED, "interrupted by the user", 2, "z3")
+    told = "first: late; second: interrupted by the user"
+    assert answered.verdict == Unknown(Reason.INTERRUPTED, told, 2, "z3")
     assert first.given == [1]
 
 

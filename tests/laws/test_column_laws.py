@@ -233,3 +233,43 @@ def test_zero_to_the_zeroth_is_one_in_every_arithmetic(arithmetic: Arithmetic) -
     for x, y, value in ((0, 0, 1), (0, Fraction(3, 2), 0), (2, 0, 1)):
         number = float if arithmetic is Arithmetic.FLOAT64 else lambda v: v
         assert evaluate_term(term, {"x": number(x), "y": number(y)}, arithmetic) == value
+
+
+HUGE = (2**62 + 1, -(2**63), 10**19 + 1, 10**300, -(10**25) - 1)
+BESIDE = (Op.LT, Op.LE, Op.EQ, Op.ADD, Op.SUB, Op.MUL, Op.DIV)
+
+
+@pytest.mark.parametrize("op", BESIDE)
+@pytest.mark.parametrize("huge", HUGE, ids=lambda n: f"{n:.0e}")
+def test_a_huge_constant_beside_a_real_number_is_its_double(op: Op, huge: int) -> None:
+    values = [0.0, -1.5, float(huge), float(np.nextafter(float(huge), 0.0)), 1e308, -1e-308]
+    kinds: dict[str, ValueType] = {"x": Real()}
+    for term in (Apply(op, (Var("x"), Const(huge))), Apply(op, (Const(huge), Var("x")))):
+        by_numpy = compile_columns([term], kinds, Arithmetic.FLOAT64)
+        in_code = FastColumns(by_numpy)
+        in_code.compile_now()
+        for terms in (by_numpy, in_code):
+            found = terms({"x": np.array(values)}, len(values))
+            for row, value in enumerate(values):
+                try:
+                    expected = evaluate_term(term, {"x": value}, Arithmetic.FLOAT64)
+                except (Undefined, Unsupported, InvalidProblem):
+                    assert found.lost[0][row]
+                    continue
+                assert not found.lost[0][row]
+                assert same_bits(found.columns[0][row], expected)
+
+
+@pytest.mark.parametrize(
+    "term",
+    [
+        Apply(Op.LT, (Var("n"), Const(10**19))),
+        Apply(Op.ADD, (Var("n"), Const(10**19), Var("x"))),
+        Apply(Op.MIN, (Var("x"), Const(10**19))),
+        Const(10**19),
+    ],
+    ids=("integers", "sum", "min", "alone"),
+)
+def test_elsewhere_a_huge_constant_fits_into_no_column(term: Term) -> None:
+    with pytest.raises(Unsupported, match="62 bits"):
+        compile_columns([term], {"x": Real(), "n": Int(0, 9)}, Arithmetic.FLOAT64)

@@ -175,3 +175,20 @@ def test_a_trace_says_that_it_is_rounded() -> None:
     whole = Trace(({"load_0": Fraction(0), "load_1": Fraction(0), "load_2": Fraction(1)},), ())
     assert said not in render(asked, answered(asked, Violated(whole)))
     assert said in render(asked, answered(asked, Violated(exact)))  # the output is a third in float32
+
+
+def test_what_each_engine_says_has_a_line() -> None:
+    said = (
+        "no engine can take this problem: reach: f(x; y) is unbounded; fix: bound it (others: bmc: no; "
+        "explicit: no); "
+        "falsify: none of 3 runs violated it; the nearest missed `x > 3` by 1"
+    )
+    asked = problem(Never(HIGH))
+    result = Result("load", "none", Unknown(Reason.INCOMPLETE, said), False, "real", 0, {}, {}, 1.0)
+    lines = render(asked, result).splitlines()
+    first = next(n for n, line in enumerate(lines) if line.startswith("  because"))
+    assert lines[first].endswith("(others: bmc: no; explicit: no)")
+    assert (
+        lines[first + 1] == " " * 12 + "falsify: none of 3 runs violated it; the nearest missed `x > 3` by 1"
+    )
+    assert said == "; ".join(line[12:] for line in lines[first : first + 2])

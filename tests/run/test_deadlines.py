@@ -112,6 +112,34 @@ def test_whoever_does_not_say_in_time_whether_it_objects_is_passed_over(
     assert able == (Endless(),)
 
 
+@dataclass(frozen=True, slots=True)
+class WithSolver(Wordy):
+    solver: str = "a"
+
+
+def test_an_engine_with_several_solvers_has_its_time_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same step is encoded for each of them."""
+    monkeypatch.setattr(selection, "LEAST_OBJECTION_SECONDS", 0.5)
+    monkeypatch.setattr(selection, "OBJECTION_SHARE", 0.0)
+    taken: list[float] = []
+    engines = [WithSolver(solver="a"), WithSolver(solver="b"), Endless()]
+    problem, budget = counter(Never(X > 5)), Budget(LONG)
+    able = selection.applicable_engines(
+        problem, engines, in_order=True, budget=budget, meanwhile=lambda s: taken.append(s) or False
+    )
+    assert able == (Endless(),)
+    assert len(taken) == 3
+    assert taken[0] > 0.4 > taken[1]
+
+
+def test_who_else_can_take_it_is_not_asked_after_the_answer() -> None:
+    engines = [Endless(), Bmc(depth=2)]
+    able = selection.applicable_engines(
+        counter(Never(X > 5)), engines, in_order=True, budget=Budget(LONG), meanwhile=lambda _: True
+    )
+    assert able == (Endless(),)
+
+
 @pytest.mark.parametrize("engine", [Bmc(), Induction()])
 def test_bounds_that_were_shown_are_kept(monkeypatch: pytest.MonkeyPatch, engine: Bmc | Induction) -> None:
     unroll = bounded_check.unroll

@@ -120,7 +120,7 @@ def test_what_did_not_work_is_no_answer(outcome: object, reason: Reason) -> None
 
 def test_objections_are_errors() -> None:
     asked = Probability(Path("W", X > 1, X > 0, (Bound(low=Const(1)),)))  # from when on is not agreed
-    with pytest.raises(Unsupported, match="Probability"):
+    with pytest.raises(Unsupported, match="explicit does not cover bounds on steps"):
         verify(counter(asked))
     with pytest.raises(Unsupported, match="Probability"):
         verify(counter(asked), Bmc())

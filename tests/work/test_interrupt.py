@@ -41,8 +41,16 @@ LOST = """
         while True: Ends()
 """
 
+SLOW = """
+        try:
+            time.sleep(60)
+        except KeyboardInterrupt:
+            time.sleep(0.5)
+            raise
+"""
 
-def ended(work: str, *signals: int, pause: float = 0.3) -> tuple[int, str, str, float]:
+
+def ended(work: str, *signals: int, pause: float = 0.3, between: float = 0.2) -> tuple[int, str, str, float]:
     """Exit code, both streams, and seconds from the first signal."""
     process = subprocess.Popen(
         [sys.executable, "-c", BEGIN.format(work=work)],
@@ -57,7 +65,7 @@ def ended(work: str, *signals: int, pause: float = 0.3) -> tuple[int, str, str, 
     began = time.monotonic()
     for number in signals:
         os.kill(process.pid, number)
-        time.sleep(0.2)
+        time.sleep(between)
     out, err = process.communicate(timeout=60)
     return process.returncode, out, err, time.monotonic() - began
 
@@ -80,6 +88,13 @@ def test_the_second_signal_ends_at_once() -> None:
     code, out, err, _ = ended("stubborn(lambda: time.sleep(60))", signal.SIGINT, signal.SIGINT)
     assert (code, err) == (130, "")
     assert out.count("caught") == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_two_signals_at_once_are_one(number: int) -> None:
+    """`timeout` sends its signal to the process and to its group."""
+    code, out, err, _ = ended(SLOW, number, number, between=0.0)
+    assert (code, out, err) == (143 if number == signal.SIGTERM else 130, "partial result\n", "")
 
 
 def test_signals_that_are_ignored_stay_so() -> None:

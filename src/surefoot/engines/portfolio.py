@@ -15,6 +15,9 @@ An engine may only look for violations: that it found none says nothing, and it 
 enough. Its turns are short, but together a part of the whole time, and it has one before each turn of another
 engine, the longer the longer that will be; when nobody else has anything more to say, it has a longer one.
 
+To find out who can take a problem may mean to encode steps, which may take long. Meanwhile those who look
+for violations go on.
+
 An engine of last resort (an estimate where a computed value was not to be had) takes no turns: it begins when
 all others have given up, or have used their part of the time.
 
@@ -46,10 +49,14 @@ FIRST_TURN = 1.0  # seconds
 FIRST_LOOK = 0.05  # of the time, at most: before it is known who can take a problem
 SUITED = 5  # times as long are the turns of an engine that suits the problem, after the first
 LOOKING = 0.25  # of a turn, and of all time, is for an engine that goes on where it stopped
+LOOKING_MEANWHILE = 0.5  # of the time in which it is found out who can take a problem
+SHORTEST_MEANWHILE = 0.25  # seconds of such a look
 CONFIRMING = 0.25  # of the time that is left, at most: to follow the first suspected run in enclosures
 LAST_LOOK = 2.0  # seconds at least of its last turn, if there are so many
 LAST_LOOK_SHARE = 0.1  # of the time, at least
 OTHERS = 0.75  # of the time, before an engine of last resort begins
+
+INTERRUPTED_TURN = "the time ended before it had found anything"
 
 Partial: TypeAlias = Unknown | Holds
 Check: TypeAlias = Callable[[Problem, Budget], Verdict]
@@ -65,17 +72,17 @@ class PortfolioAnswer:
 
 def look_first(
     engines: Sequence[Engine], problem: Problem, budget: Budget
-) -> tuple[PortfolioAnswer | None, dict[str, LookingTurns]]:
+) -> tuple[PortfolioAnswer | None, dict[str, ConfirmingTurns]]:
     """What a short look finds, before it is known who can take the problem; and who goes on from there.
 
     To know that may take much longer. Where somebody is quick nobody has to look.
     """
-    begun: dict[str, LookingTurns] = {}
+    begun: dict[str, ConfirmingTurns] = {}
     if any(_is_quick(e, problem) and e.objection(problem) is None for e in engines):
         return None, begun
     for engine in engines:
         if isinstance(engine, Falsifier) and engine.objection(problem) is None:
-            turns = begun[engine.name] = _Confirming(engine.begin(problem, budget.seed), budget)
+            turns = begun[engine.name] = ConfirmingTurns(engine.begin(problem, budget.seed), budget)
             seconds = min(FIRST_TURN, FIRST_LOOK * budget.remaining())
             share = Budget(seconds, budget.seed, budget.progress)
             verdict = take_turn(turns.look_first, problem, share, budget)
@@ -84,8 +91,37 @@ def look_first(
     return None, begun
 
 
+@dataclass(slots=True)
+class Meanwhile:
+    """What goes on while it is found out who can take a problem: those who have begun to look for violations
+    have a part of the time that this takes."""
+
+    engines: Sequence[Engine]
+    problem: Problem
+    budget: Budget
+    begun: Mapping[str, ConfirmingTurns]
+    answer: PortfolioAnswer | None = None
+    due: float = 0.0  # seconds
+
+    def look_on(self, seconds: float) -> bool:
+        """Something else took so many seconds. True: it is answered."""
+        self.due += LOOKING_MEANWHILE * seconds
+        if self.due < SHORTEST_MEANWHILE or self.answer is not None:
+            return self.answer is not None
+        for engine in self.engines:
+            if (turns := self.begun.get(engine.name)) is None:
+                continue
+            share = Budget(min(self.due, self.budget.remaining()), self.budget.seed, self.budget.progress)
+            verdict = take_turn(turns.check, self.problem, share, self.budget)
+            if isinstance(verdict, Violated) or is_interrupted(verdict):
+                self.answer = PortfolioAnswer(verdict, (engine,))
+                break
+        self.due = 0.0
+        return self.answer is not None
+
+
 def look_last(
-    engines: Sequence[Engine], problem: Problem, budget: Budget, begun: Mapping[str, LookingTurns]
+    engines: Sequence[Engine], problem: Problem, budget: Budget, begun: Mapping[str, ConfirmingTurns]
 ) -> tuple[PortfolioAnswer | None, str]:
     """What the rest of the time finds where nobody else can take the problem, or what was looked at."""
     told: list[str] = []
@@ -97,7 +133,8 @@ def look_last(
         seen = isinstance(verdict, Unknown) and verdict.artifact is not None
         if isinstance(verdict, Violated) or is_interrupted(verdict) or seen:
             return PortfolioAnswer(verdict, (engine,)), ""
-        told += [f"{engine.name}: {verdict.detail}"] if isinstance(verdict, Unknown) else []
+        if isinstance(verdict, Unknown):
+            told.append(f"{engine.name}: {_as_told_before(turns, verdict).detail}")
     return None, "; ".join(told)
 
 
@@ -105,7 +142,7 @@ def take_turns(
     engines: Sequence[Engine],
     problem: Problem,
     budget: Budget,
-    begun: Mapping[str, LookingTurns] | None = None,
+    begun: Mapping[str, ConfirmingTurns] | None = None,
     reserves: Sequence[Engine] = (),
 ) -> PortfolioAnswer:
     """The first conclusive verdict, or all that is known when time or engines have run out.
@@ -139,25 +176,24 @@ def _in_turns(
     engines: Sequence[Engine],
     problem: Problem,
     budget: Budget,
-    begun: Mapping[str, LookingTurns],
+    begun: Mapping[str, ConfirmingTurns],
     reserves: Sequence[Engine],
 ) -> PortfolioAnswer:
     if len(engines) == 1:
         return _ask_alone(engines[0], problem, budget, begun, reserves)
     engines, reserves = list(engines), list(reserves)
-    heard: dict[int, Partial] = {}
     looking = {
-        n: begun.get(e.name) or _Confirming(e.begin(problem, budget.seed), budget)
+        n: begun.get(e.name) or ConfirmingTurns(e.begin(problem, budget.seed), budget)
         for n, e in enumerate(engines)
         if isinstance(e, Falsifier)
     }
+    heard: dict[int, Partial] = {n: t.told for n, t in looking.items() if t.told is not None}
     resumed = {n: _begin_turns(e, problem, budget) for n, e in enumerate(engines) if n not in looking}
     quick = {n for n, engine in enumerate(engines) if _is_quick(engine, problem)}
     waiting = sorted(range(len(engines)), key=lambda n: n not in quick)
     share = [SUITED if _is_suited(engine, problem) else 1 for engine in engines]
     turn, known = FIRST_TURN, Unknown(Reason.TIMEOUT, "")
     cut: PortfolioAnswer | None = None
-    looked = 0.0  # seconds
     while waiting and not budget.is_spent():
         order = _order_of_round(waiting, looking, quick if turn == FIRST_TURN else ())
         if turn == FIRST_TURN and begun:  # who looks has just done so
@@ -169,22 +205,25 @@ def _in_turns(
             alone = len(waiting) == 1
             if number in looking:
                 after = next((own[n] for n in order[place:] if n in waiting and n not in looking), turn)
+                looked = sum(turns.seconds for turns in looking.values())
                 seconds = _last_look(budget) if alone else _look_seconds(after, looked, budget)
             else:
                 seconds = budget.remaining() if alone else _turn_seconds(turn, own[number], budget)
             share_of_time = Budget(seconds, budget.seed, budget.progress)
-            asked, before = looking.get(number) or resumed[number], budget.elapsed_seconds()
+            asked = looking.get(number) or resumed[number]
             verdict = take_turn(asked.check, problem, share_of_time, budget)
-            looked += budget.elapsed_seconds() - before if number in looking else 0.0
             if _is_cut_short(verdict):
                 cut = PortfolioAnswer(verdict, (engines[number],))
                 continue
             if not isinstance(verdict, Partial) or (isinstance(verdict, Holds) and verdict.as_asked):
                 return PortfolioAnswer(verdict, (engines[number],))
+            if number in looking and isinstance(verdict, Unknown):
+                verdict = _as_told_before(looking[number], verdict)
             heard[number] = verdict
             known = _better_known(known, verdict)
             if isinstance(verdict, Unknown) and verdict.reason is Reason.INTERRUPTED:
-                return PortfolioAnswer(_with_knowledge(verdict, known), tuple(engines))
+                told = replace(verdict, detail=_join_details(engines, heard))
+                return PortfolioAnswer(_with_knowledge(told, known), tuple(engines))
             late = isinstance(verdict, Unknown) and verdict.reason is Reason.TIMEOUT
             if (other := _next_after_trouble(engines[number], verdict, reserves, problem)) is not None:
                 reserves.remove(other)
@@ -200,7 +239,7 @@ def _ask_alone(
     engine: Engine,
     problem: Problem,
     budget: Budget,
-    begun: Mapping[str, LookingTurns],
+    begun: Mapping[str, ConfirmingTurns],
     reserves: Sequence[Engine],
 ) -> PortfolioAnswer:
     """One engine, and after numerical trouble itself with the next solver; the best of what they know."""
@@ -252,12 +291,12 @@ def _last_look(budget: Budget) -> float:
 
 def _begin_turns(engine: Engine, problem: Problem, budget: Budget) -> Engine | Turns:
     if isinstance(engine, Falsifier):
-        return _Confirming(engine.begin(problem, budget.seed), budget)
+        return ConfirmingTurns(engine.begin(problem, budget.seed), budget)
     return engine.begin(problem, budget.seed) if isinstance(engine, Resumable) else engine
 
 
 @dataclass(slots=True)
-class _Confirming:
+class ConfirmingTurns:
     """A search for violations whose suspicions are followed inside validated enclosures."""
 
     turns: LookingTurns
@@ -265,6 +304,8 @@ class _Confirming:
     tried: list[SuspectedRun] = field(default_factory=list)
     known: SuspectedRun | None = None  # of which the words below tell what is missing
     missing: str = ""
+    told: Unknown | None = None  # by the last turn
+    seconds: float = 0.0  # of all turns
 
     def look_first(self, problem: Problem, budget: Budget) -> Verdict:
         return self._look(self.turns.look_first, problem, budget)
@@ -273,6 +314,13 @@ class _Confirming:
         return self._look(self.turns.check, problem, budget)
 
     def _look(self, check: Check, problem: Problem, budget: Budget) -> Verdict:
+        before = budget.elapsed_seconds()
+        verdict = self._follow(check, problem, budget)
+        self.seconds += budget.elapsed_seconds() - before
+        self.told = verdict if isinstance(verdict, Unknown) else None
+        return verdict
+
+    def _follow(self, check: Check, problem: Problem, budget: Budget) -> Verdict:
         while True:
             verdict = check(problem, budget)
             if not (isinstance(verdict, Unknown) and isinstance(verdict.artifact, SuspectedRun)):
@@ -298,6 +346,13 @@ class _Confirming:
         self.tried.append(suspected)
         share = Budget(min(seconds, self.whole.remaining()))
         return confirm_suspicion(problem, suspected, share.is_spent)
+
+
+def _as_told_before(turns: ConfirmingTurns, verdict: Unknown) -> Unknown:
+    """A turn that was interrupted says nothing; the one before it may have said something."""
+    if verdict.detail != INTERRUPTED_TURN or turns.told is None:
+        return verdict
+    return replace(verdict, detail=turns.told.detail)
 
 
 def _is_cut_short(verdict: Verdict) -> bool:
@@ -332,7 +387,7 @@ def _check_guarded(check: Check, problem: Problem, budget: Budget, whole: Budget
     """An engine that runs out of memory, or is interrupted by the user or the clock, has not answered."""
 
     def late() -> Verdict:
-        return Unknown(Reason.TIMEOUT, "the time ended before it had found anything")
+        return Unknown(Reason.TIMEOUT, INTERRUPTED_TURN)
 
     try:
         return call_in_time(whole, lambda: check(problem, budget), late)
@@ -361,13 +416,18 @@ def _combine_answers(
     for number, verdict in heard.items():
         if isinstance(verdict, Holds):  # as far as the depth that was asked for
             return PortfolioAnswer(verdict, (engines[number],))
-    answers = {engines[n].name: v for n, v in sorted(heard.items()) if isinstance(v, Unknown)}
+    answers = [v for _, v in sorted(heard.items()) if isinstance(v, Unknown)]
     said = [n for n in sorted(heard) if n not in looking] or sorted(heard)
     reasons = [v.reason for n in said if isinstance(v := heard[n], Unknown)]
     late = Reason.TIMEOUT in reasons or not reasons  # more time might help
-    detail = "; ".join(f"{name}: {v.detail}" for name, v in answers.items()) or "the budget was spent at once"
-    seen = [v.artifact for v in answers.values() if isinstance(v.artifact, SuspectedRun)]
-    drawn = [v.artifact for v in answers.values() if isinstance(v.artifact, Flowpipe)]
+    detail = _join_details(engines, heard) or "the budget was spent at once"
+    seen = [v.artifact for v in answers if isinstance(v.artifact, SuspectedRun)]
+    drawn = [v.artifact for v in answers if isinstance(v.artifact, Flowpipe)]
     unknown = Unknown(Reason.TIMEOUT if late else reasons[0], detail)
     told = next(iter([*seen, *drawn]), None)
     return PortfolioAnswer(replace(_with_knowledge(unknown, known), artifact=told), tuple(engines))
+
+
+def _join_details(engines: Sequence[Engine], heard: Mapping[int, Partial]) -> str:
+    said = {engines[n].name: v.detail for n, v in sorted(heard.items()) if isinstance(v, Unknown)}
+    return "; ".join(f"{name}: {detail}" for name, detail in said.items())

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from surefoot.engines.protocol import Engine
 from surefoot.errors import Unsupported
 from surefoot.problem.policy import NeuralPolicy, nested_policies
 from surefoot.problem.problem import Problem
-from surefoot.problem.property import Eventually, Expected, Probability, Recurs
+from surefoot.problem.property import (
+    Eventually,
+    Expected,
+    Never,
+    NeverBefore,
+    Probability,
+    Property,
+    Recurs,
+    Timed,
+)
 from surefoot.term.value_types import Bool, Int, Real
 from surefoot.verdict.verdict import Reason, Refused
 from surefoot.work.budget import Budget
@@ -22,6 +31,14 @@ OBJECTION_NOT_KNOWN = Refused(
     Reason.TIMEOUT, "the time ended before it was known whether it can take the problem"
 )
 IN_CONTINUOUS_TIME = ("barrier", "falsify", "reach")
+ONLY_FOR: dict[
+    str, tuple[type, ...]
+] = {  # kinds of questions; the other engines answer about runs of any kind
+    "statistical": (Probability, Expected),
+    "recurrence": (Eventually, Recurs),
+    "predicates": (Never, NeverBefore),
+    "barrier": (Never, NeverBefore),
+}
 FIX = "; fix: "
 LONGEST_CLAUSE = 90  # characters of an objection that is not the first
 _OF_A_SOLVER = re.compile(r"\A`[\w-]+` cannot take this query: ")
@@ -45,32 +62,45 @@ def choose_engine(problem: Problem, engines: Iterable[Engine]) -> Engine:
 
 
 def applicable_engines(
-    problem: Problem, engines: Iterable[Engine], *, in_order: bool = False, budget: Budget | None = None
+    problem: Problem,
+    engines: Iterable[Engine],
+    *,
+    in_order: bool = False,
+    budget: Budget | None = None,
+    meanwhile: Callable[[float], bool] | None = None,
 ) -> tuple[Engine, ...]:
     """Of each kind of engine the first without objection; all objections in one error if there is none.
 
     Whoever does not say in time whether it has one is passed over: to object may mean to encode a step.
-    Unless they are to be taken in order, solvers are tried as `order_solvers` says.
+    With several solvers an engine has that time once. Unless they are to be taken in order, solvers are tried
+    as `order_solvers` says. `meanwhile` is called after each with the seconds that it took; where it returns
+    true the problem is answered, and those that were found by then are all.
     """
     found: dict[str, Engine] = {}
     objections: list[tuple[str, Refused]] = []
     engines, budget = tuple(engines), budget or Budget()
     share = OBJECTION_SHARE if len({e.name for e in engines}) > 1 else 1.0
+    taken: dict[str, float] = {}
     for engine in engines if in_order else order_solvers(problem, engines):
-        if engine.name not in found:
-            why = objection_in_time(engine, problem, share, budget)
-            if why is None:
-                found[engine.name] = engine
-            else:
-                objections.append((engine.name, why))
+        if engine.name in found:
+            continue
+        before = budget.elapsed_seconds()
+        why = objection_in_time(engine, problem, share, budget, taken.get(engine.name, 0.0))
+        seconds = budget.elapsed_seconds() - before
+        taken[engine.name] = taken.get(engine.name, 0.0) + seconds
+        if why is None:
+            found[engine.name] = engine
+        else:
+            objections.append((engine.name, why))
+        if meanwhile is not None and meanwhile(seconds):
+            return tuple(found.values())
     late = {name for name, why in objections if why.reason is Reason.TIMEOUT}
     if (
         not found and late and share < 1.0 and not budget.is_spent()
     ):  # nobody else can: they have all the time
         first = next(e.name for e in engines if e.name in late)
-        return applicable_engines(
-            problem, [e for e in engines if e.name == first], in_order=in_order, budget=budget
-        )
+        alone = [e for e in engines if e.name == first]
+        return applicable_engines(problem, alone, in_order=in_order, budget=budget, meanwhile=meanwhile)
     if not found:
         said = describe_objections(problem, [(name, str(why)) for name, why in objections])
         raise ObjectionTimeout(said) if late else NoEngine(said)
@@ -99,9 +129,12 @@ def engine_objection(engine: Engine, problem: Problem) -> str | None:
     return engine.objection(problem)
 
 
-def objection_in_time(engine: Engine, problem: Problem, share: float, budget: Budget) -> Refused | None:
-    """Its objection, if it is found in its share of the time."""
-    seconds = min(budget.remaining(), max(LEAST_OBJECTION_SECONDS, share * budget.seconds))
+def objection_in_time(
+    engine: Engine, problem: Problem, share: float, budget: Budget, taken: float = 0.0
+) -> Refused | None:
+    """Its objection, if it is found in its share of the time, of which so many seconds are taken."""
+    seconds = max(LEAST_OBJECTION_SECONDS, share * budget.seconds) - taken
+    seconds = max(min(budget.remaining(), seconds), 0.0)
 
     def look() -> Refused | None:
         why = engine_objection(engine, problem)
@@ -113,6 +146,7 @@ def objection_in_time(engine: Engine, problem: Problem, share: float, budget: Bu
 def describe_objections(problem: Problem, objections: Sequence[tuple[str, str]]) -> str:
     """The reason of the engine that was nearest to an answer, with its fix; the others in a clause each."""
     nearest = _nearest_engines(problem)
+    objections = [o for o in objections if answers_such_questions(o[0], problem.property)] or objections
     place = {name: n for n, name in enumerate(nearest)}
     ranked = sorted(objections, key=lambda o: (FIX not in o[1], place.get(o[0], len(nearest))))
     name, why = ranked[0]
@@ -127,6 +161,15 @@ def describe_objections(problem: Problem, objections: Sequence[tuple[str, str]])
             clauses.setdefault(_shorten_objection(other, text), []).append(other)
     others = "; ".join(f"{', '.join(names)}: {text}" for text, names in clauses.items())
     return f"{first} (others: {others})"
+
+
+def answers_such_questions(engine: str, asked: Property) -> bool:
+    """Is it worth saying why it cannot take this problem?"""
+    if isinstance(asked, Probability | Expected):
+        return engine in ("explicit", "statistical", "predicates")
+    kind = ONLY_FOR.get(engine)
+    plain = asked.asked if isinstance(asked, Timed) else asked
+    return kind is None or isinstance(plain, kind)
 
 
 def _shorten_objection(engine: str, text: str) -> str:

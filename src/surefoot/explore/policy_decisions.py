@@ -20,12 +20,20 @@ from surefoot.problem.meaning.decision import Decision, action_names, decision_f
 from surefoot.problem.meaning.decision import decide_in_state as decide_by_reference
 from surefoot.problem.meaning.inference import infer_outputs
 from surefoot.problem.network import Array32
-from surefoot.problem.policy import Choose, NeuralPolicy, OraclePolicy, Policy, ProgramPolicy, ShieldedPolicy
+from surefoot.problem.policy import (
+    Choose,
+    NeuralPolicy,
+    OraclePolicy,
+    Policy,
+    ProgramPolicy,
+    ShieldedPolicy,
+    nested_policies,
+)
 from surefoot.term.closures import Closure, Row, compile_closure
 from surefoot.term.evaluate import Undefined
 from surefoot.term.float32 import round_to_float32
 from surefoot.term.reserved_names import chosen_name
-from surefoot.term.term import Term, Var
+from surefoot.term.term import Term, Var, free_names
 from surefoot.term.types import sort_of
 from surefoot.term.value_types import Int
 
@@ -43,6 +51,20 @@ class StateDecision:
 DecideRows = Callable[
     [Sequence[Row], Sequence[frozenset[str]]], list[StateDecision]
 ]  # rows, and the enabled own actions
+
+
+def variables_read(policy: Policy) -> frozenset[str] | None:
+    """The names on which a decision depends beside the enabled actions; None: it may be any."""
+    names: set[str] = set()
+    for one in nested_policies(policy):
+        match one:
+            case NeuralPolicy():
+                names.update(*map(free_names, one.observe))
+            case ProgramPolicy(branches):
+                names.update(*(free_names(branch.when) for branch in branches))
+            case _:
+                return None
+    return frozenset(names)
 
 
 def compile_policy(

@@ -33,7 +33,7 @@ from surefoot.report.region.html import region_section
 from surefoot.report.region.scene import certified_scene
 from surefoot.report.result_text import FLOW_STATES, evidence_lines, note_on_ends, verdict_headline
 from surefoot.report.run_chart import ChartFacts, Series, line_chart
-from surefoot.report.run_table import RunTable, run_table
+from surefoot.report.run_table import RunTable, first_and_last, run_table
 from surefoot.report.search_page import html_table, search_html
 from surefoot.report.violation.drawn_run import draw_traces, time_factor, time_unit
 from surefoot.report.violation.html import (
@@ -162,7 +162,7 @@ def _trace_html(problem: Problem, trace: Trace, witnesses: Sequence[Trace]) -> s
     runs = draw_traces(problem, (several or [trace])[:MOST_DRAWN], watched_names(problem))
     bounded, names = condition_section(problem, runs)
     bounded = witness_section(problem, several, runs, bounded) if several else bounded
-    shown = _shown_states(trace)
+    shown = first_and_last(trace, MOST_ROWS, FIRST_ROWS)
     table = run_table(problem, shown)
     charts = [
         bounded,
@@ -190,26 +190,17 @@ def _flow_run_html(problem: Problem, trace: Trace, seen: object) -> str:
     else:
         pictures, _ = condition_section(problem, draw_traces(problem, [trace], watched_names(problem)))
     told = f"States at control times; {FLOW_STATES}."
-    table = _run_table_html(run_table(problem, _shown_states(trace)), len(trace.states))
+    table = _run_table_html(
+        run_table(problem, first_and_last(trace, MOST_ROWS, FIRST_ROWS)), len(trace.states)
+    )
     return "\n".join([pictures, f"<p>{told}</p>", table])
 
 
 def _further_run_html(problem: Problem, trace: Trace, number: int) -> str:
-    table = _run_table_html(run_table(problem, _shown_states(trace)), len(trace.states))
-    return f"<details><summary>States of run {number}</summary>{table}</details>"
-
-
-def _shown_states(trace: Trace) -> Trace:
-    """The states that a table has."""
-    if len(trace.states) <= MOST_ROWS:
-        return trace
-    last = MOST_ROWS - FIRST_ROWS
-    return Trace(
-        (*trace.states[:FIRST_ROWS], *trace.states[-last:]),
-        (*trace.moves[:FIRST_ROWS], *trace.moves[-last + 1 :]),
-        trace.loop,
-        times=(*trace.times[:FIRST_ROWS], *trace.times[-last:]) if trace.times else (),
+    table = _run_table_html(
+        run_table(problem, first_and_last(trace, MOST_ROWS, FIRST_ROWS)), len(trace.states)
     )
+    return f"<details><summary>States of run {number}</summary>{table}</details>"
 
 
 def _output_charts(problem: Problem, trace: Trace, drawn: Sequence[str]) -> list[str]:

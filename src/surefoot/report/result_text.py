@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from itertools import pairwise
 
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Property, Recurs, Timed, Within
 from surefoot.problem.property_printer import show_property
 from surefoot.problem.semantics import State
 from surefoot.report.fault_text import fault_lines
-from surefoot.report.run_table import format_number, run_table, show_moment
+from surefoot.report.run_table import format_number, show_moment
+from surefoot.report.run_text import trace_lines
 from surefoot.report.search_report import search_lines, starts_headline
 from surefoot.report.violation.witness_table import witness_rows
 from surefoot.term.arguments import take_instance
@@ -38,8 +41,8 @@ from surefoot.verdict.verdict import (
 )
 from surefoot.visible import join_visible
 
+BECAUSE = "because   "
 MOST_STARTS = 12  # with their values, in a text
-COLUMNS = 10  # a wider state is shown down the page instead of across
 
 FINITE_RUNS: dict[type, str] = {
     Within: "a run that ends (deadlock, stall) violates the property unless it has seen a good state in time",
@@ -55,7 +58,6 @@ def note_on_ends(asked: Property) -> str:
 
 
 FLOW_STATES = "its start is exact, later states are close to those of the run"
-ROUNDED_RUN = "rounded   some numbers of the trace are; --json has them as they are"
 
 
 def render(problem: Problem, result: Result) -> str:
@@ -73,7 +75,8 @@ def render(problem: Problem, result: Result) -> str:
     if (short := round_long_numbers(asked)) != asked:
         lines.append(f"  rounded   {cut_term(short)}")
     lines.append(f"  problem   {result.problem}")
-    lines += [f"  {line}" for line in evidence_lines(problem, result)]
+    for line in evidence_lines(problem, result):
+        lines += [f"  {part}" for part in _break_between_engines(line)]
     lines += [f"  {line}" for line in fault_lines(problem, result.fault)]
     lines += [f"  {line}" for line in _witness_lines(problem, result)]
     if isinstance(result.verdict, PerStart):
@@ -89,6 +92,24 @@ def render(problem: Problem, result: Result) -> str:
     lines += [f"  note      {note}" for note in result.notes]
     lines += [f"  input     {path} sha256 {digest[:16]}…" for path, digest in result.inputs.items()]
     return join_visible(lines)
+
+
+def _break_between_engines(line: str) -> list[str]:
+    """What each engine says about an unknown answer on a line of its own."""
+    if not line.startswith(BECAUSE):
+        return [line]
+    from surefoot.engines import ENGINES  # with all that they need
+
+    names = "|".join(ENGINES)
+    begins = re.compile(rf"; (?=(?:{names}): )")
+    places = [m.start() for m in begins.finditer(line) if not _is_inside_brackets(line[: m.start()])]
+    cuts = [0, *(place + len("; ") for place in places), len(line) + len("; ")]
+    parts = [line[a : b - len("; ")] for a, b in pairwise(cuts)]
+    return [parts[0], *(" " * len(BECAUSE) + part for part in parts[1:])]
+
+
+def _is_inside_brackets(text: str) -> bool:
+    return text.count("(") > text.count(")")
 
 
 def _witness_lines(problem: Problem, result: Result) -> list[str]:
@@ -215,13 +236,13 @@ def evidence_lines(problem: Problem, result: Result, *, runs: bool = True) -> li
             return [
                 f"evidence  certificate of a run in continuous time, {checked}",
                 f"run       at control times; {FLOW_STATES}",
-                *(_trace_lines(problem, trace) if runs else ()),
+                *(trace_lines(problem, trace) if runs else ()),
             ]
         case Violated(trace):
             replayed = "replayed step by step with zero tolerance" if result.certified else "NOT replayed"
             return [
                 f"evidence  trace of {count_noun(len(trace.states), 'state')}, {replayed}",
-                *(_trace_lines(problem, trace) if runs else ()),
+                *(trace_lines(problem, trace) if runs else ()),
                 *([] if trace.loop is None else [f"returns to state {trace.loop}"]),
                 *_recurrence_lines(problem, trace, result.certified),
             ]
@@ -338,27 +359,3 @@ def _count_cells(tree: object) -> int:
 
 def _count_proof_steps(cases: Sequence[Mapping[str, Sequence[object]]]) -> str:
     return count_noun(sum(len(case["steps"]) for case in cases), "step")
-
-
-def _trace_lines(problem: Problem, trace: Trace) -> list[str]:
-    table = run_table(problem, trace)
-    before = [ROUNDED_RUN] if table.rounded else []
-    before += [
-        f"{name} in state 0, oldest first: {', '.join(values)}" for name, values in table.before.items()
-    ]
-    if len(table.names) > COLUMNS:
-        return before + [
-            line
-            for number, row in enumerate(table.rows)
-            for line in (f"state {number}", *(f"  {name} = {text}" for name, text in row.items()))
-        ]
-    header = ["state", *table.names]
-    body = [
-        [str(number), *(row.get(name, "") for name in table.names)] for number, row in enumerate(table.rows)
-    ]
-    return before + _align_columns([header, *body])
-
-
-def _align_columns(rows: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return ["  ".join(c.rjust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]

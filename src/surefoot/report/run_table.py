@@ -14,9 +14,11 @@ from surefoot.problem.semantics import State, policy_decision
 from surefoot.problem.window import Window, windows_of
 from surefoot.reductions.discretise import discretise
 from surefoot.term.decimal_literals import show_number
+from surefoot.term.number import bits_of, brief_number
 from surefoot.verdict.verdict import Trace
 
 WIDTH = 14
+HUGE_BITS = 1000  # of numbers of thousands of digits Python makes no text, and of some no double
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,19 @@ def run_table(problem: Problem, trace: Trace) -> RunTable:
     return RunTable(names, tuple(rows), windows, before, rounded)
 
 
+def first_and_last(trace: Trace, most: int, first: int) -> Trace:
+    """The states that are listed of a run that has more than so many."""
+    if len(trace.states) <= most:
+        return trace
+    last = most - first
+    return Trace(
+        (*trace.states[:first], *trace.states[-last:]),
+        (*trace.moves[:first], *trace.moves[-last + 1 :]),
+        trace.loop,
+        times=(*trace.times[:first], *trace.times[-last:]) if trace.times else (),
+    )
+
+
 def _state_row(
     problem: Problem, state: State, made: Decision | None, windows: tuple[Window, ...]
 ) -> dict[str, str]:
@@ -86,6 +101,8 @@ def _is_exact(value: Any) -> bool:
     """Is the text of `number` the number itself?"""
     if isinstance(value, tuple):
         return all(map(_is_exact, value))
+    if isinstance(value, int | Fraction) and bits_of(value) > HUGE_BITS:
+        return False
     if isinstance(value, bool | int):
         return True
     return not isfinite(value) or Fraction(format_number(value)) == Fraction(value)
@@ -99,6 +116,11 @@ def show_moment(time: Fraction) -> str:
 
 def format_number(value: Any) -> str:
     """A number short enough to read; the exact one is in the JSON."""
+    if isinstance(value, int | Fraction) and bits_of(value) > HUGE_BITS:
+        try:
+            return f"{float(value):.10g}"
+        except OverflowError:
+            return brief_number(value)
     if isinstance(value, Fraction):
         return str(value) if len(str(value)) <= WIDTH else f"{float(value):.10g}"
     if isinstance(value, tuple):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from surefoot.explore.emit.state_packing import PackedStates, Packing
 from surefoot.explore.llvm.kernel_table import KernelField
-from surefoot.explore.policy_decisions import StateDecision, compile_policy
+from surefoot.explore.policy_decisions import StateDecision, compile_policy, variables_read
 from surefoot.problem.environment import Environment
 from surefoot.problem.meaning.decision import Decision
 from surefoot.problem.policy import Policy
@@ -34,6 +34,7 @@ class PolicyQueries:
         self.chain, self.packing, self.memo = chain, packing, memo
         self.actions = {name: i for i, name in enumerate(actions)}
         self.decide = compile_policy(policy, environment, packing.layout, outputs=False, oracles=True)
+        self.read = variables_read(policy)
         self.sets: dict[int, frozenset[str]] = {}
         self.evaluations = 0
 
@@ -53,7 +54,7 @@ class PolicyQueries:
 
     def _codes(self, states: NDArray[np.int64], nodes: NDArray[np.int64]) -> NDArray[np.int64]:
         masks = self.chain.nodes[nodes + int(NodeField.MASK)].tolist()
-        rows = PackedStates(self.packing, self.chain.memory.states()[states]).rows()
+        rows = PackedStates(self.packing, self.chain.memory.states()[states]).rows(self.read)
         own = [self._action_set(mask) for mask in masks]
         made: Sequence[StateDecision | None]
         try:

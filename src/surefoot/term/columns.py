@@ -102,7 +102,7 @@ def compile_columns(
     `exact`: elementary functions and powers of doubles have the bits of the reference too.
     """
     listing = _Listing(kinds, arithmetic, exact)
-    places = tuple(fold_term(term, listing.leaf, listing.apply_operator) for term in terms)
+    places = tuple(_place_of(fold_term(term, listing.leaf, listing.apply_operator)) for term in terms)
     same = all(node.exact for node in listing.nodes)
     return ColumnTerms(tuple(listing.nodes), places, _last_uses(listing.nodes, places), same)
 
@@ -132,6 +132,19 @@ def _last_uses(nodes: Sequence[ColumnNode], places: Sequence[int]) -> tuple[int,
     return tuple(last)
 
 
+@dataclass(frozen=True, slots=True)
+class _HugeInteger:
+    """A constant that fits into no column of integers; where it meets a real number its double takes part."""
+
+    value: int
+
+
+def _place_of(found: int | _HugeInteger) -> int:
+    if isinstance(found, _HugeInteger):
+        raise Unsupported("an integer of more than 62 bits does not fit into a column")
+    return found
+
+
 @dataclass(slots=True)
 class _Listing:
     """Operations in an order in which they can be done, each once."""
@@ -142,7 +155,9 @@ class _Listing:
     nodes: list[ColumnNode] = field(default_factory=list)
     known: dict[object, int] = field(default_factory=dict)
 
-    def leaf(self, part: Leaf) -> int:
+    def leaf(self, part: Leaf) -> int | _HugeInteger:
+        if isinstance(part, Const) and type(part.value) is int and abs(part.value) > LARGEST:
+            return _HugeInteger(part.value)
         sort = leaf_sort(part, self.kinds)
         exact = sort is not REAL or self.arithmetic is Arithmetic.FLOAT64
         if isinstance(part, Const):
@@ -154,7 +169,22 @@ class _Listing:
         interval, depth = leaf_interval(part, self.kinds), _count_axes(self.kinds[part.name])
         return self._place(part.name, ColumnNode(sort, interval, part.name, exact=exact, depth=depth))
 
-    def apply_operator(self, term: Apply, places: list[int]) -> int:
+    def _place_double(self, term: Apply, huge: _HugeInteger, beside: Sequence[int | _HugeInteger]) -> int:
+        """Of a constant beside a real number, in an operation that makes doubles of both."""
+        met = any(isinstance(p, int) and self.nodes[p].sort is REAL for p in beside)
+        if not met or len(beside) > 2 or term.op not in _MEETING:  # of three two may be integers
+            return _place_of(huge)
+        exact = self.arithmetic is Arithmetic.FLOAT64
+        node = ColumnNode(
+            REAL,
+            leaf_interval(Const(huge.value), {}),
+            _constant_column(Fraction(huge.value)),
+            exact=exact,
+        )
+        return self._place((float, huge.value), node)
+
+    def apply_operator(self, term: Apply, given: list[int | _HugeInteger]) -> int:
+        places = [self._place_double(term, p, given) if isinstance(p, _HugeInteger) else p for p in given]
         key = (term.op, tuple(places))
         if key in self.known:
             return self.known[key]
@@ -198,6 +228,7 @@ def _is_constant(node: ColumnNode) -> bool:
     return isinstance(node.content, _TableRule) or not (node.arguments or isinstance(node.content, str))
 
 
+_MEETING = frozenset({Op.LT, Op.LE, Op.EQ, Op.ADD, Op.SUB, Op.MUL, Op.DIV})
 _COMPUTING = frozenset({Op.ADD, Op.SUB, Op.MUL, Op.DIV, Op.POW, *ELEMENTARY})  # may overflow in doubles
 
 
@@ -205,8 +236,6 @@ def _constant_column(value: bool | int | Fraction) -> Any:
     if isinstance(value, bool):
         return np.bool_(value)
     if isinstance(value, int):
-        if abs(value) > LARGEST:
-            raise Unsupported("an integer of more than 62 bits does not fit into a column")
         return np.int64(value)
     try:
         return np.float64(float(value))

@@ -4,8 +4,9 @@ The first raises `KeyboardInterrupt` where the main thread is, so that whoever h
 it. A call into native code does not return for that, and an exception can be lost in a destructor. So a
 thread listens to the signal itself (`signal.set_wakeup_fd`: the byte is written in the C handler, whatever
 the main thread does) and ends the process when what is left to do takes too long. Time is counted in seconds
-of the processor, so that a busy machine does not take from anybody what was found. Child processes end with
-their parent (`work/child.py`).
+of the processor, so that a busy machine does not take from anybody what was found. Two signals at once are
+one: `timeout` sends its signal to the process and to its group. Child processes end with their parent
+(`work/child.py`).
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ _CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}  # 128 + the number, as shell
 _GRACE = 1.5  # seconds of the processor between the first signal and the end
 _LONGEST = 15.0  # seconds in any case: somebody waits for a disk, or for a processor
 _LOOK_UP = 0.05  # seconds
+_AT_ONCE = 0.1  # seconds between two signals that are one
 LATE = "interrupted: it did not end in time; results that were not written yet are lost"
 
 
@@ -34,6 +36,7 @@ class ReceivedSignal:
     """The exit code that follows from the first signal; None as long as there was none."""
 
     code: int | None = None
+    since: float = 0.0
 
 
 _heard: list[
@@ -57,10 +60,12 @@ def handle_interrupts() -> Iterator[ReceivedSignal]:
     ours, theirs = os.pipe()
     os.set_blocking(theirs, False)
 
-    def handle(number: int, _: FrameType | None) -> NoReturn:
+    def handle(number: int, _: FrameType | None) -> None:
         if heard.code is not None:
-            exit_process(heard.code)
-        heard.code = _CODES[signal.Signals(number)]
+            if monotonic() - heard.since > _AT_ONCE:
+                exit_process(heard.code)
+            return
+        heard.code, heard.since = _CODES[signal.Signals(number)], monotonic()
         raise KeyboardInterrupt
 
     def report_lost(lost: sys.UnraisableHookArgs) -> None:
@@ -95,9 +100,9 @@ def _watch_signals(line: int) -> None:
                 os.close(line)
                 return
             numbers = [signal.Signals(n) for n in data if n in _CODES]
-            if numbers and (code is not None or len(numbers) > 1):
-                exit_process(code or _CODES[numbers[0]], flush=False)
-            if numbers:
+            if numbers and code is not None and monotonic() - since > _AT_ONCE:
+                exit_process(code, flush=False)
+            if numbers and code is None:
                 code, since, used = _CODES[numbers[0]], monotonic(), process_time()
         elif code is not None and (process_time() - used > _GRACE or monotonic() - since > _LONGEST):
             with suppress(OSError):  # not `print`: the main thread may hold its lock

@@ -25,7 +25,7 @@ from surefoot.engines.falsify.looking import Looking
 from surefoot.engines.falsify.nearness import missed_parts
 from surefoot.engines.falsify.suspicion import confirm_run
 from surefoot.engines.falsify.watch import Watch, compile_watched
-from surefoot.problem.environment import Edge, Outcome, Update
+from surefoot.problem.environment import Choice, Component, Edge, Environment, Outcome, Update, Variable
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Property, Recurs, Within
 from surefoot.problem.semantics import apply_move, is_initial
@@ -36,7 +36,7 @@ from surefoot.simulate.batch.numbers import RunNumbers, numbers_of_rows
 from surefoot.simulate.batch.runs import BatchRuns, begin_runs
 from surefoot.simulate.starts import draw_starts
 from surefoot.term.term import Term, Var, equal
-from surefoot.term.value_types import Arithmetic, Int
+from surefoot.term.value_types import Arithmetic, Int, Real
 from surefoot.verdict.verdict import Reason, Trace, Unknown, Violated
 from surefoot.work.budget import Budget
 
@@ -221,3 +221,28 @@ def test_the_first_look_finds_a_rare_violation_among_many_edges() -> None:
     found = Looking(problem, 0).look_first(problem, Budget(600))
     assert isinstance(found, Violated)
     assert replay(problem, found.trace) is None
+
+
+def growing(bad: Term) -> Problem:
+    """Squares: a number of n digits has 2n digits after a step, and no more are computed at some time."""
+    drawn = Choice("w", Real(Fraction(-1, 100), Fraction(3, 100)))
+    updates = (Update(x, x + x * x / 20 + Var("w")), Update(Var("n"), Var("n") + 1))
+    world = Component("world", (Edge(chosen=(drawn,), outcomes=(Outcome(updates=updates),)),))
+    start = (x >= 1) & (x <= Fraction(21, 20)) & equal(Var("n"), 0)
+    variables = (Variable("x", Real()), Variable("n", Int(0, 30)))
+    return Problem("growing", Environment("growing", variables, start, (world,)), None, Never(bad))
+
+
+def test_a_run_of_long_numbers_is_made_again_with_short_ones() -> None:
+    problem = growing((Var("n") >= 11) & (x > Fraction(5, 2)))
+    found = falsify(problem)
+    assert isinstance(found, Violated)
+    assert replay(problem, found.trace) is None
+
+
+def test_numbers_that_are_too_long_end_no_search() -> None:
+    """A double has 53 digits, so that after eleven steps one has 100,000."""
+    found = falsify(growing((Var("n") >= 18) & (x > 2)), runs=600)
+    assert isinstance(found, Unknown)
+    assert "none of 600 runs" in found.detail
+    assert "in numbers that become too long to be exact; fix: `arithmetic = float64`" in found.detail

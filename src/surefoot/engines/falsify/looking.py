@@ -85,6 +85,7 @@ class Looking:
     rounds: int = 0  # batches of random runs that are over
     nearest: float = np.inf  # distance of the nearest state to a bad one, and that state
     nearest_state: State | None = None
+    long: int = 0  # runs that seemed to violate it, in numbers that are too long to be made again
     slowest: int = -1  # steps until a good state, or between them
     _batches: int = 0
     _events: Iterator[Trace | None] | None = None
@@ -122,6 +123,9 @@ class Looking:
     def describe(self) -> str:
         runs = count_noun(self.made, "run")
         near = describe_nearest(self.problem, self.nearest_state, self.slowest)
+        if self.long:
+            seemed = f"{self.long:,} of them seemed" if self.long > 1 else "one of them seemed"
+            near = f"{seemed} to, in numbers that become too long to be exact; fix: `arithmetic = float64`"
         return f"none of {runs} of up to {count_noun(self.longest, 'step')} violated it" + (
             f"; {near}" if near else ""
         )
@@ -264,7 +268,7 @@ class RunBatches:
         def confirm(rows: Rows, runs: BatchRuns = runs) -> Iterator[Trace | None]:
             nonlocal doubts
             if len(rows) and doubts < MOST_DOUBTS:
-                yield from confirm_some(problem, runs, origin, rows)
+                looking.long += yield from confirm_some(problem, runs, origin, rows)
                 doubts += len(rows)
 
         for step in step_under_watch(runs, watch, numbers, steps, by_probability=by_probability):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Hashable, Iterator, Mapping
+from collections.abc import Callable, Generator, Hashable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -17,12 +17,14 @@ from surefoot.reductions.refutation.witness import refuting_prefix
 from surefoot.simulate.batch.model import Rows
 from surefoot.simulate.batch.runs import BatchRuns, moves_of_run, rebuild_run
 from surefoot.simulate.starts import StartSamples
+from surefoot.term.number import LongNumber, bits_of
 from surefoot.verdict.verdict import Reason, Refused, Trace
 from surefoot.work.budget import Budget
 
 MOST_TRIED = 4  # suspicions of a step that are made again
-MOST_BITS = 100_000  # of a fraction: longer ones take too long
-
+MOST_BITS = 33_000  # of a fraction: longer ones take too long, and files have at most 10,000 digits
+SHORT_DENOMINATORS = (100, 16, 1)
+TOO_LONG = Refused(Reason.SPURIOUS, "its numbers become too long")
 
 Origin: TypeAlias = Callable[[int], tuple[State, list[Move]]]  # of a run: its start, and moves before it
 
@@ -32,14 +34,48 @@ def origin_in(environment: Environment, starts: StartSamples) -> Origin:
     return lambda row: (next(iter(starts.states(environment, [row]))), [])
 
 
-def confirm_some(problem: Problem, runs: BatchRuns, origin: Origin, rows: Rows) -> Iterator[Trace | None]:
-    """Those of the first suspicious runs that the reference confirms; None: it is still at work."""
+def confirm_some(
+    problem: Problem, runs: BatchRuns, origin: Origin, rows: Rows
+) -> Generator[Trace | None, None, int]:
+    """Those of the first suspicious runs that the reference confirms; None: it is still at work.
+
+    Returned is how many of them need numbers that are too long.
+    """
+    long = 0
     for row in rows[:MOST_TRIED].tolist():
         start, before = origin(row)
         moves = before + moves_of_run(runs, row, len(runs.steps))
         found = yield from confirm_stepwise(problem, start, moves)
+        if found == TOO_LONG:
+            long += 1
+            found = yield from _confirm_shortened(problem, start, moves)
         if isinstance(found, Trace):
             yield found
+    return long
+
+
+def _confirm_shortened(
+    problem: Problem, start: State, moves: list[Move]
+) -> Generator[None, None, Trace | Refused]:
+    """A run that is near to it, from a start and with values of few digits: products make numbers longer."""
+    for most in SHORT_DENOMINATORS:
+        short = {name: _shorten(value, most) for name, value in start.items()}
+        if not is_initial(problem.environment, short):
+            continue
+        near = [
+            replace(move, chosen={name: _shorten(value, most) for name, value in move.chosen.items()})
+            for move in moves
+        ]
+        found = yield from confirm_stepwise(problem, short, near)
+        if isinstance(found, Trace):
+            return found
+    return TOO_LONG
+
+
+def _shorten(value: Any, most: int) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_shorten(v, most) for v in value)
+    return value.limit_denominator(most) if isinstance(value, Fraction) else value
 
 
 def confirm_run(problem: Problem, start: State, moves: list[Move], budget: Budget) -> Trace | Refused:
@@ -59,11 +95,18 @@ def confirm_stepwise(
     problem: Problem, start: State, moves: list[Move]
 ) -> Generator[None, None, Trace | Refused]:
     """The same, state by state: who asks may go on later, since a step of the reference may take a while."""
+    try:
+        return (yield from _make_again(problem, start, moves))
+    except LongNumber:
+        return TOO_LONG
+
+
+def _make_again(problem: Problem, start: State, moves: list[Move]) -> Generator[None, None, Trace | Refused]:
     states: list[State] = []
     made: list[Move] = []
     for move, state in rebuild_run(problem, start, moves):
         if _is_long(state):
-            return Refused(Reason.SPURIOUS, "its numbers become too long")
+            return TOO_LONG
         yield None
         states.append(state)
         if move is not None:
@@ -91,7 +134,7 @@ def _is_bad(problem: Problem, state: State) -> bool:
 
 
 def _is_long(state: Mapping[str, Any]) -> bool:
-    return any(isinstance(v, Fraction) and v.denominator.bit_length() > MOST_BITS for v in state.values())
+    return any(isinstance(v, Fraction) and bits_of(v) > MOST_BITS for v in state.values())
 
 
 def _missing_goal(problem: Problem, run: Trace, asked: Within) -> Trace | Refused:

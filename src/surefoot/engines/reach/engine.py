@@ -75,6 +75,8 @@ class Reach:
             prepare_problem(problem)
         except SurefootError as why:
             return str(why)
+        except OverflowError:
+            return "a constant is beyond all doubles, in which sets are followed; fix: scale the variables"
         return None
 
     def suits(self, problem: Problem) -> bool:
@@ -113,7 +115,10 @@ class ReachTurns:
             given = GivenOptions(asked.order, asked.taylor, asked.pieces, asked.halvings)
             self.analysis = begin_analysis(problem, given)
         folder = None if asked.run_directory is None else Path(asked.run_directory)
-        found = self.analysis.go_on(budget, folder, resume=asked.resume)
+        import numpy as np
+
+        with np.errstate(all="ignore"):  # sets without bounds give no number, and are given up
+            found = self.analysis.go_on(budget, folder, resume=asked.resume)
         if found.content is None:
             return Unknown(found.reason, found.words, artifact=found.flowpipe)
         return Proved(Certificate("reach", found.content), artifact=found.flowpipe)

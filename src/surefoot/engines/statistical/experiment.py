@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import inf
 from time import monotonic
 from typing import TypeAlias
 
@@ -31,6 +32,8 @@ from surefoot.work.run_directory import NotRecorded, RunDirectory, RunRecord
 from surefoot.work.worker_pool import WorkerPool
 
 _BATCH_SECONDS = 0.25
+_LONG_BATCH_SECONDS = 1.0  # where more runs in a batch make a run cheaper
+_CHEAPER = 0.75
 _AHEAD = 64  # runs for each worker, and a quarter of what there is: made before they are surely needed
 _LOOK_UP = 0.2  # seconds
 _FEW = 64  # runs that are tried after a single one was fast
@@ -85,6 +88,7 @@ class Pace:
 
     together: int = 1  # so many runs take hardly longer than one
     limit: int = field(init=False)
+    price: float = inf  # seconds of a run, in the batch in which it was lowest
 
     def __post_init__(self) -> None:
         self.limit = self.together
@@ -93,6 +97,9 @@ class Pace:
         fitting = _MOST if seconds <= 0 else int(runs * _BATCH_SECONDS / seconds)
         if seconds < _BATCH_SECONDS and self.together > 1:
             fitting = max(fitting, 4 * runs)  # runs in step: the first ones cost most
+        if seconds < _LONG_BATCH_SECONDS and seconds / runs < _CHEAPER * self.price:
+            fitting = max(fitting, 2 * runs)  # where a policy is asked for many runs at once
+        self.price = min(self.price, seconds / runs)
         self.limit = max(self.together, min(_MOST, max(4 * self.limit, _FEW), fitting))
 
 

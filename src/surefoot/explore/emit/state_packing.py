@@ -18,6 +18,7 @@ from surefoot.term.closures import Row
 from surefoot.term.value_types import Array, Bool, Int, ValueType
 
 LARGEST = 2**62  # bounds beyond it are left to exact integers
+_FEW = 16  # states are unpacked one by one sooner than by so many columns or more
 
 
 class CompileObjection(Exception):
@@ -117,8 +118,14 @@ class PackedStates:
             for name, first in zip(layout.names, self.packing.first, strict=True)
         )
 
-    def rows(self) -> list[Row]:
-        columns = [self.column(name).tolist() for name in self.names]
+    def rows(self, wanted: frozenset[str] | None = None) -> list[Row]:
+        """`wanted`: nobody looks at other variables, and None stands for their values."""
+        if len(self) <= _FEW and (wanted is None or len(wanted) > _FEW):
+            return [self.row(number) for number in range(len(self))]
+        nothing = [None] * len(self)
+        columns = [
+            self.column(name).tolist() if wanted is None or name in wanted else nothing for name in self.names
+        ]
         return list(zip(*columns, strict=True)) if columns else [()] * len(self)
 
     def valuation(self, number: int) -> State:
