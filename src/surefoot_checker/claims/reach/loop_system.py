@@ -76,16 +76,19 @@ class ClosedLoop:
 
 
 @contextmanager
-def finest_networks(loop: ClosedLoop) -> Iterator[None]:
-    """Networks have the units of the claim: that takes longer, and sets are a little narrower."""
-    networks = [decider.network for decider in loop.deciders if decider.network is not None]
-    for network in networks:
-        network.finest = True
+def finest_sets(loop: ClosedLoop) -> Iterator[None]:
+    """Networks have the units of the claim, and sub-steps all symbols: that takes longer, and sets are
+    narrower."""
+    followed = [decider.network for decider in loop.deciders if decider.network is not None]
+    several = [*followed, *([] if loop.time is None else [loop.time.flow.program])]
+    before = [one.finest for one in several]
+    for one in several:
+        one.finest = True
     try:
         yield
     finally:
-        for network in networks:
-            network.finest = False
+        for one, was in zip(several, before, strict=True):
+            one.finest = was
 
 
 def read_closed_loop(data: object, plant: object, bits: int, places: FileLocations) -> ClosedLoop:
