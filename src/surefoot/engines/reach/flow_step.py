@@ -8,6 +8,7 @@ time: the middle of its range goes along, and the rest is bounded by Gronwall's 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -250,16 +251,62 @@ def bound_over_time(
 ) -> Range:
     """Bounds of nodes from one time of a sub-step to another (nodes, cells).
 
-    By Horner's scheme in time, and by what they are over the enclosure.
+    By Horner's scheme in time, by their values at both times, and by what they are over the enclosure.
     """
+    low, high = _bound_polynomial(_list_bounds(forms, rest, nodes, order), times)
+    if order >= 2:
+        down, up = _bound_by_ends(forms, rest, nodes, order, times)
+        low, high = np.fmax(low, down), np.fmin(high, up)
+    least, most = rest.at(nodes)
+    return np.fmax(low, least), np.fmin(high, most)
+
+
+def _list_bounds(forms: FormSeries, rest: IntervalSeries, nodes: NDArray[np.intp], order: int) -> list[Range]:
+    """Of all coefficients in time; the last one over the whole sub-step."""
+    own = [bounds_of(forms.forms[nodes, k], forms.spread[nodes, k]) for k in range(order)]
+    return [*own, rest.at(nodes, order)]
+
+
+def _bound_polynomial(coefficients: Sequence[Range], times: tuple[float, float]) -> Range:
     first, last = times
-    low, high = rest.at(nodes, order)
-    for k in range(order - 1, -1, -1):
-        down, up = bounds_of(forms.forms[nodes, k], forms.spread[nodes, k])
+    low, high = coefficients[-1]
+    for down, up in reversed(coefficients[:-1]):
         low, high = np.minimum(low * first, low * last), np.maximum(high * first, high * last)
         off = (np.abs(low) + np.abs(high)) * STEP
         low, high = down + (low - off), up + (high + off)
         off = (np.abs(low) + np.abs(high)) * STEP + LEAST
         low, high = low - off, high + off
-    least, most = rest.at(nodes)
-    return np.fmax(low, least), np.fmin(high, most)
+    return low, high
+
+
+def _bound_by_ends(
+    forms: FormSeries, rest: IntervalSeries, nodes: NDArray[np.intp], order: int, times: tuple[float, float]
+) -> Range:
+    """The line between the values at both times, and how far from it: at most an eighth of the square of the
+    time between them times the second derivative, whose coefficients are (k + 2) (k + 1) c_(k+2)."""
+    bent = []
+    for k, (low, high) in enumerate(_list_bounds(forms, rest, nodes, order)[2:]):
+        low, high = (k + 1) * (k + 2) * low, (k + 1) * (k + 2) * high
+        bent.append((low - (np.abs(low) * STEP + LEAST), high + (np.abs(high) * STEP + LEAST)))
+    least, most = _bound_polynomial(bent, times)
+    share = (times[1] - times[0]) ** 2 / 8 * (1 + 8 * STEP)
+    (a, b), (c, d) = (_bound_moment(forms, rest, nodes, order, time) for time in times)
+    low = np.minimum(a, c) - share * np.maximum(most, 0.0)
+    high = np.maximum(b, d) + share * np.maximum(-least, 0.0)
+    off = (np.abs(low) + np.abs(high)) * 4 * STEP + LEAST
+    return low - off, high + off
+
+
+def _bound_moment(
+    forms: FormSeries, rest: IntervalSeries, nodes: NDArray[np.intp], order: int, time: float
+) -> Range:
+    """Coefficients are added as forms."""
+    powers = np.array([time**k for k in range(order)])
+    found = np.tensordot(powers, forms.forms[nodes, :order], (0, 1))
+    sizes = np.abs(forms.forms[nodes, :order, :, 0]) + forms.spread[nodes, :order]
+    total = np.tensordot(powers, sizes, (0, 1))
+    low, high = rest.at(nodes, order)
+    low, high, power = np.minimum(low, 0.0), np.maximum(high, 0.0), time**order
+    off = (8 + 4 * order) * STEP * (total + power * (np.abs(low) + np.abs(high))) + LEAST
+    down, up = bounds_of(found)
+    return down + power * low - off, up + power * high + off

@@ -182,6 +182,7 @@ class Failure:
     time: Fraction
     why: str
     weights: Array | None = None  # of the start symbols
+    between: bool = False  # inside of a sub-step, whose end is not bad
 
 
 @dataclass(slots=True, eq=False)
@@ -490,9 +491,11 @@ def _note_failures(
     now: Fraction,
     why: str,
     weights: Array | None = None,
+    between: Mask | None = None,
 ) -> None:
     for row in np.flatnonzero(failed):
-        failure, own = Failure(now, why, None if weights is None else weights[row]), int(cell[row])
+        inside = between is not None and bool(between[row])
+        failure, own = Failure(now, why, None if weights is None else weights[row], inside), int(cell[row])
         known = record.failures.get(own)
         if known is None or now < known.time:  # another branch of the same cell may have got further
             record.failures[own] = failure
@@ -565,9 +568,8 @@ class _FlowPeriod:
         times = _round_times(first - begin, last - begin)
         _, fails = self.walk.bad.decide_over(step, self.system, self.options.taylor, times)
         if (bad := fine & ~fails).any():
-            _note_failures(
-                self.record, cell, bad, begin, MAY_BE_BAD, _start_weights(self.walk.bad, step.forms)
-            )
+            weights, (_, ends) = _start_weights(self.walk.bad, step.forms), self.walk.bad.decide(step.forms)
+            _note_failures(self.record, cell, bad, begin, MAY_BE_BAD, weights, ends)
         return fine & fails
 
     def _met_at_last(self, step: SubStep, begin: Fraction, end: Fraction) -> Mask:
