@@ -217,6 +217,8 @@ def expand_form(basis: InputBasis, x: Form | None) -> Form | None:
     """Over the symbols that the inputs are forms of."""
     if x is None:
         return None
+    if not any(x[1]):
+        return x[0], [0] * basis.symbols, x[2]
     basis.check_room(sum(map(abs, x[1])))
     coefficients, off = basis.expand([x[0], *x[1]])
     return x[0], coefficients, x[2] + off
