@@ -71,6 +71,21 @@ class ClosedLoop:
     time: TimedConditions | None
     uncertified: tuple[str, ...]
 
+    def constants(self) -> frozenset[str]:
+        """Real variables that nothing changes."""
+        if self.time is not None:
+            flow = self.time.flow
+            rates = (flow.program.nodes[place] for place in flow.derivatives)
+            return frozenset(n for n, rate in zip(self.reals, rates, strict=True) if rate == ("number", 0))
+        changed = {
+            name
+            for edge in self.edges
+            for outcome in edge.outcomes
+            for name, term in outcome.items()
+            if term != ("name", name)
+        }
+        return frozenset(self.reals) - changed
+
     def real_range(self, name: str) -> tuple[Fraction | None, Fraction | None]:
         return next((v.low, v.high) for v in self.variables if v.name == name)
 

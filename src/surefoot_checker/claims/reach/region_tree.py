@@ -58,6 +58,7 @@ class _Place:
     cell: Cell | None
     made: int  # periods
     options: WalkOptions
+    held: Box | None = None  # of variables that nothing changes
 
 
 def read_options(data: Mapping[str, Any]) -> WalkOptions:
@@ -129,7 +130,7 @@ def _walk_region(
     options: WalkOptions,
     count: WalkCount,
 ) -> None:
-    left = [_Place(region.tree, len(nodes), region.box, None, 0, options)]
+    left, constants = [_Place(region.tree, len(nodes), region.box, None, 0, options)], loop.constants()
     while left:
         place = _open_reference(left.pop(), nodes)
         word, parts = _open_node(place.node)
@@ -137,7 +138,8 @@ def _walk_region(
             left += _split_start(loop, question, region, word, parts, place)
             continue
         assert place.box is not None
-        begin = replace(place, box=None, cell=cell_of_box(loop, place.box, question.bits))
+        held = {name: place.box[name] for name in constants}
+        begin = replace(place, box=None, cell=cell_of_box(loop, place.box, question.bits), held=held)
         count.cells += 1
         try:
             _walk_cell(loop, question, begin, regions, nodes, count)
@@ -197,7 +199,7 @@ def _walk_cell(
                 target = regions[_returned_region(parts, len(regions))]
                 if not place.made:
                     raise Refused("a `return` before the first period")
-                if not is_cell_inside(loop, place.cell, target.box, question.bits):
+                if not is_cell_inside(loop, place.cell, target.box, question.bits, place.held or {}):
                     raise Refused(f"a cell that is said to return is not inside after {place.made} periods")
             case _:
                 raise Refused(f"the walk ends too early, after {place.made} periods")
