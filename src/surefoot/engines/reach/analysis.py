@@ -63,6 +63,7 @@ WEIGHTS, LONGEST_TURN = 4_000, 8  # that make turns of the search that halves ce
 # so many times as long: parts of networks are dear to check
 LONGEST_RETURN = 400  # periods that a cell is followed until it is back
 LONGEST_WAY = 1000  # and until it is in a closed set
+BOUNDED_TURN = 2.0  # seconds of a turn before closed sets are looked for where only some time counts
 RETURNING_TURN = 16.0  # seconds of a turn before closed sets are looked for where runs come back anyway
 TELLING, TELLING_SHARE = 1.5, 0.15  # seconds, and of the time, for what is known at the end
 
@@ -167,11 +168,15 @@ class KnownSearches:
     waits: bool = False  # bad starts do not count yet: they are not come back to
     invariant: InvariantSearch | None = None
     closed: Sequence[ClosedRegion] = ()
+    followed_whole: bool = False  # the starts in one cell each, and that was not enough
 
     @property
     def for_ever(self) -> bool:
-        """May cells end by coming back? A goal is not met so."""
-        return self.walk.question.until is None and self.walk.question.bad is not None
+        """May cells end by coming back? A goal is not met so; up to some time it is tried where it may help."""
+        question = self.walk.question
+        if question.until is not None and (question.since > 0 or not self.followed_whole):
+            return False
+        return question.bad is not None
 
     @property
     def may_wait(self) -> bool:
@@ -180,8 +185,8 @@ class KnownSearches:
 
     @property
     def returning_walk(self) -> LoopWalk:
-        """Where something comes back to bad states count from the beginning."""
-        return replace(self.walk, question=replace(self.walk.question, since=Fraction(0)))
+        """Where something comes back to bad states count from the beginning, and for ever."""
+        return replace(self.walk, question=replace(self.walk.question, since=Fraction(0), until=None))
 
     def begin(self, effort: Effort, budget: Budget) -> CellSearch:
         walk = self.returning_walk if self.may_wait and not self.waits else self.walk
@@ -214,6 +219,10 @@ class KnownSearches:
         """For so long, but not soon where runs come back into the starts by themselves; was one found now?"""
         if not self.for_ever or self.closed:
             return False
+        if self.walk.question.until is not None:  # what is asked is less: it comes after some turns
+            if seconds < BOUNDED_TURN:
+                return False
+            seconds /= 2
         if self.invariant is None:
             prepare, walk = partial(self.choose_options, effort=EFFORTS[1]), self.returning_walk
             since = self.walk.question.since
@@ -229,6 +238,8 @@ class KnownSearches:
     def direct(self) -> bool:
         """Are starts worth following now? Not where runs do not come back and sets are looked for."""
         returning = None if self.invariant is None else self.invariant.returning
+        if self.walk.question.until is not None:
+            return True
         return (returning is not False and not self.waits) or not self.can_look_on
 
     @property
@@ -249,6 +260,7 @@ def _search_in_turns(known: KnownSearches, budget: Budget) -> None:
         late = known.waits or any(failure is not None and failure.why == NOT_BACK for failure in failures)
         if late and known.look_for_invariant(budget, known.seconds) and _try_whole(known, budget):
             return
+    known.followed_whole = True
     while not budget.is_spent():
         for number, effort in enumerate(EFFORTS[1:] if known.direct else ()):
             if number == len(known.pair):
