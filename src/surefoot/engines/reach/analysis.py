@@ -172,7 +172,7 @@ class KnownSearches:
 
     @property
     def for_ever(self) -> bool:
-        """May cells end by coming back? A goal is not met so; up to some time it is tried where it may help."""
+        """May cells end by coming back? A goal is not met so; up to some time it is tried second."""
         question = self.walk.question
         if question.until is not None and (question.since > 0 or not self.followed_whole):
             return False

@@ -247,14 +247,21 @@ def _disturbance_error(system: FlowSystem, enclosure: Range, held: Range, length
 
 
 def bound_over_time(
-    forms: FormSeries, rest: IntervalSeries, nodes: NDArray[np.intp], order: int, times: tuple[float, float]
+    forms: FormSeries,
+    rest: IntervalSeries,
+    nodes: NDArray[np.intp],
+    order: int,
+    times: tuple[float, float],
+    *,
+    closely: bool = False,
 ) -> Range:
     """Bounds of nodes from one time of a sub-step to another (nodes, cells).
 
-    By Horner's scheme in time, by their values at both times, and by what they are over the enclosure.
+    By Horner's scheme in time, by what they are over the enclosure, and `closely` by their values at both
+    times.
     """
     low, high = _bound_polynomial(_list_bounds(forms, rest, nodes, order), times)
-    if order >= 2:
+    if closely and order >= 2:
         down, up = _bound_by_ends(forms, rest, nodes, order, times)
         low, high = np.fmax(low, down), np.fmin(high, up)
     least, most = rest.at(nodes)

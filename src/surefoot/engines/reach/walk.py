@@ -93,9 +93,15 @@ class WatchedCondition:
                     own[..., -1] += step.error.T
                 forms.set(names, k, own)
                 extend_forms(forms, k, signs)
-            low, high = bound_over_time(forms, rest, self.nodes, taylor, times)
-        place = {int(n): i for i, n in enumerate(self.nodes)}
-        return decide_condition(self.condition, lambda n: (low[place[n]], high[place[n]]), cells)
+            place = {int(n): i for i, n in enumerate(self.nodes)}
+            holds, fails = np.zeros((2, cells), bool)
+            for closely in (False, True):
+                low, high = bound_over_time(forms, rest, self.nodes, taylor, times, closely=closely)
+                ends = {n: (low[i], high[i]) for n, i in place.items()}
+                holds, fails = decide_condition(self.condition, ends.__getitem__, cells)
+                if (holds | fails).all():
+                    break
+        return holds, fails
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -589,7 +595,12 @@ class _FlowPeriod:
         if ((low >= self.walk.least) & (high <= self.walk.most)).all():
             return np.zeros(len(low), bool)
         down, up = bound_over_time(
-            step.series, step.rest, self.system.variables, self.options.taylor, (0.0, step.length)
+            step.series,
+            step.rest,
+            self.system.variables,
+            self.options.taylor,
+            (0.0, step.length),
+            closely=True,
         )
         down, up = down.T - step.error, up.T + step.error
         inside_low, inside_high = down >= self.walk.least, up <= self.walk.most

@@ -94,8 +94,8 @@ class ClosedLoop:
 def finest_sets(loop: ClosedLoop) -> Iterator[None]:
     """Networks have the units of the claim, and sub-steps all symbols: that takes longer, and sets are
     narrower."""
-    followed = [decider.network for decider in loop.deciders if decider.network is not None]
-    several = [*followed, *([] if loop.time is None else [loop.time.flow.program])]
+    several: list[NetworkOnForms | FlowProgram] = [d.network for d in loop.deciders if d.network is not None]
+    several += [] if loop.time is None else [loop.time.flow.program]
     before = [one.finest for one in several]
     for one in several:
         one.finest = True

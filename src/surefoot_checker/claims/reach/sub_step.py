@@ -193,9 +193,9 @@ def follow_sub_step(
     for i, start in enumerate(starts):
         last = rest.series[i][order]
         change = _change_over(own, run.series[i][:order], last, exact, length)
-        if change is not None:
-            start = forms.add(start, change if basis is None else expand_form(basis, change))
-        end.append(widen_form(start, spread[i]))
+        if basis is not None:
+            change = expand_form(basis, change)
+        end.append(widen_form(start if change is None else forms.add(start, change), spread[i]))
     return SubStep(
         flow,
         exact,
