@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from surefoot.engines.reach.certificate_tree import search_to_json
+from surefoot.engines.reach.flow_step import watch_condition
 from surefoot.engines.reach.flowpipe import describe_search, make_flowpipe, rank_search
 from surefoot.engines.reach.invariant_search import ClosedRegion, InvariantSearch, add_closed_regions
 from surefoot.engines.reach.saved_cells import SavedCells
@@ -32,7 +33,6 @@ from surefoot.engines.reach.walk import (
     NOT_BACK,
     LoopWalk,
     prepare_walk,
-    watch_condition,
 )
 from surefoot.engines.reach.walk_options import WalkOptions
 from surefoot.errors import Unsupported

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.engines.reach.conditions import decide_condition
+from surefoot.engines.reach.decision_forms import StateTerms, arithmetic_nodes
 from surefoot.engines.reach.elementary_range import LEAST, Array, Range
 from surefoot.engines.reach.form_series import (
     FormSeries,
@@ -29,7 +30,16 @@ from surefoot.engines.reach.interval_series import (
     extend_intervals,
     start_intervals,
 )
-from surefoot.engines.reach.term_levels import ChoiceGroup, SwitchGroup, TermLevels
+from surefoot.engines.reach.term_levels import (
+    ChoiceGroup,
+    ListedCondition,
+    SwitchGroup,
+    TermLevels,
+    arrange_levels,
+    compared_nodes,
+)
+from surefoot.reductions.closed_loop import ClosedLoop
+from surefoot.term.term import Term
 
 Mask = NDArray[np.bool_]
 TRIES = 12  # to enclose a sub-step
@@ -317,3 +327,56 @@ def _bound_moment(
     off = (8 + 4 * order) * STEP * (total + power * (np.abs(low) + np.abs(high))) + LEAST
     down, up = bounds_of(found)
     return down + power * low - off, up + power * high + off
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WatchedCondition:
+    """A condition on the state, over nodes of its own: at moments, and over sub-steps."""
+
+    condition: ListedCondition
+    terms: StateTerms
+    nodes: NDArray[np.intp]  # that decide it
+
+    def decide(self, state: Array) -> tuple[Mask, Mask]:
+        low, high = self.terms.bound(state)
+        return decide_condition(self.condition, lambda n: (low[n], high[n]), len(state))
+
+    def decide_over(
+        self, step: SubStep, system: FlowSystem, taylor: int, times: tuple[float, float]
+    ) -> tuple[Mask, Mask]:
+        """From one time of a sub-step to another: Taylor coefficients of what is compared, Horner in time."""
+        cells, width = len(step.good), step.series.forms.shape[-1]
+        levels, names = self.terms.levels, self.terms.variables
+        forms = start_forms(levels, taylor, cells, width - 2)
+        rest = start_intervals(levels, taylor + 1, cells)
+        with np.errstate(all="ignore"):
+            for k in range(taylor + 1):
+                rest.low[names, k], rest.high[names, k] = step.rest.at(system.variables, k)
+                if k == 0:
+                    rest.low[names, 0] -= step.error.T
+                    rest.high[names, 0] += step.error.T
+                extend_intervals(rest, k)
+            signs, _ = decide_switches(levels, rest)  # where one is not known `rest` has no value
+            for k in range(taylor):
+                own = step.series.forms[system.variables, k].copy()
+                if k == 0:
+                    own[..., -1] += step.error.T
+                forms.set(names, k, own)
+                extend_forms(forms, k, signs)
+            place = {int(n): i for i, n in enumerate(self.nodes)}
+            holds, fails = np.zeros((2, cells), bool)
+            for closely in (False, True):
+                low, high = bound_over_time(forms, rest, self.nodes, taylor, times, closely=closely)
+                ends = {n: (low[i], high[i]) for n, i in place.items()}
+                holds, fails = decide_condition(self.condition, ends.__getitem__, cells)
+                if (holds | fails).all():
+                    break
+        return holds, fails
+
+
+def watch_condition(loop: ClosedLoop, term: Term) -> WatchedCondition:
+    nodes = arithmetic_nodes(loop)
+    names = np.array([nodes.name(v) for v in loop.variables], dtype=np.intp)
+    condition = nodes.condition(term)
+    compared = np.array(sorted(set(compared_nodes(condition))), dtype=np.intp)
+    return WatchedCondition(condition, StateTerms(arrange_levels(nodes), names), compared)

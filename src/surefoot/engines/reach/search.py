@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from surefoot.engines.reach.conditions import Mask
 from surefoot.engines.reach.decision_forms import enumerate_decisions
 from surefoot.engines.reach.elementary_range import Array
-from surefoot.engines.reach.flow_step import measure_remainder, take_sub_step
+from surefoot.engines.reach.flow_step import WatchedCondition, measure_remainder, take_sub_step
 from surefoot.engines.reach.form_series import bounds_of
 from surefoot.engines.reach.start_regions import Region, list_constants
 from surefoot.engines.reach.symbols import absorb_radii, forms_of_box
@@ -32,7 +32,6 @@ from surefoot.engines.reach.walk import (
     LoopWalk,
     TreeNode,
     WalkRecord,
-    WatchedCondition,
     walk_cells,
 )
 from surefoot.engines.reach.walk_options import MOST_HALVINGS, WalkOptions
