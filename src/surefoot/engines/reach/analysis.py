@@ -194,14 +194,18 @@ class KnownSearches:
         search.come_back = not self.waits
         if walk.question.until is None:
             search.most_periods = LONGEST_WAY if self.closed else LONGEST_RETURN
-        if self.for_ever:
-            search.cut = have_other_states(search)
-            search.leave_out = not search.cut or bool(self.closed) or walk.question.goal is not None
-            add_closed_regions(search, self.closed)
+        self.allow_returns(search)
         search.tubes = TubeStore(plan_tubes(walk.loop, walk.question, search.most_periods))
         self.choose_options(search, budget, effort)
         self.searches.append(search)
         return search
+
+    def allow_returns(self, search: CellSearch) -> None:
+        """Cells may end where they come back, if that counts."""
+        if self.for_ever:
+            search.cut = have_other_states(search)
+            search.leave_out = not search.cut or bool(self.closed) or search.walk.question.goal is not None
+            add_closed_regions(search, self.closed)
 
     def choose_options(self, search: CellSearch, budget: Budget, effort: Effort) -> None:
         walk, given = self.walk, self.given
@@ -211,7 +215,7 @@ class KnownSearches:
             options = fit_options(walk, forms, options, effort.tolerance)
         if effort.loosest is not None and not budget.is_spent():
             options = fit_halvings(walk, forms, options, effort.loosest)
-        search.options = given.override_options(options)
+        search.options = search.usual = given.override_options(options)
         search.tolerance = None if given.pieces else effort.tolerance
         search.loosest = None if given.halvings is not None else effort.loosest
 
@@ -302,6 +306,9 @@ def _search_recorded(known: KnownSearches, budget: Budget, saved: SavedCells) ->
     search = known.begin(EFFORTS[0], budget)
     attempt = saved.recall(search)
     if attempt:
+        if not known.for_ever:
+            known.followed_whole = True
+            known.allow_returns(search)
         _wait_for_closed(known, search)
     if attempt is not None:
         budget.progress(f"gone on with: {describe_search(search)}")
@@ -335,6 +342,7 @@ def _wait_for_closed(known: KnownSearches, search: CellSearch) -> None:
 
 def _begin_recorded(known: KnownSearches, budget: Budget, saved: SavedCells) -> CellSearch:
     """From here on with the effort that halves, and with the regions that are closed by now."""
+    known.followed_whole = True
     search = known.begin(EFFORTS[1], budget)
     search.note = lambda cells: saved.note_cells(search, cells)
     saved.note_begin(search, 1)

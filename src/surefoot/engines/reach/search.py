@@ -176,6 +176,7 @@ class CellSearch:
     roots: list[Cell]
     waiting: list[Cell]
     options: WalkOptions = field(default_factory=WalkOptions)
+    usual: WalkOptions = field(default_factory=WalkOptions)  # at first: what is not said in a certificate
     tolerance: float | None = None  # of what series leave out
     loosest: float | None = None  # that outputs of networks may be
     closing: RegionBoxes | None = None
