@@ -140,7 +140,7 @@ def run_row(row: ReachRow, cap: float, extra: Sequence[str], prototype: Path | N
             if judged.returncode:
                 raise SystemExit(f"{row.name}: the checker refuses the certificate: {judged.stdout}")
             cells, periods = count_cells(json.loads(certificate.read_text("utf-8")))
-        if cells is not None:
+        if cells:  # a violation has none
             again = [sys.executable, "-m", "benchmarks.reach_search", str(cap), *row.arguments]
             search = json.loads(time_process(again)[1].stdout)["seconds"]
     verdict: Mapping[str, Any] = result.get("verdict", {})

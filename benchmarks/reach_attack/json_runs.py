@@ -99,6 +99,7 @@ def _draw_start(problem: Json, draw: Random) -> Values:
         else:
             share = draw.choice((0.0, 1.0, draw.random()))
             state[name] = min(max(float(a) + share * (float(b) - float(a)), float(a)), float(b))
+    _check_ranges(problem, state)  # a state beyond what is declared is no start
     if evaluate(problem["initial"], state) is False and not _nearly_starts(problem, state):
         raise NoRun
     return state

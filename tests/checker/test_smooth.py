@@ -13,6 +13,7 @@ from surefoot_checker.bounds.smooth_functions import (
     enclose_log,
     enclose_logistic,
     enclose_tanh,
+    logistic_chord,
     logistic_line,
     tanh_line,
     tanh_peak,
@@ -92,3 +93,22 @@ def test_lines_enclose_the_functions(bits: int) -> None:
             if high - low < one >> 8:  # nearly a point: no room between the ends and the constants
                 assert Fraction(least, one) >= ends[0] - Fraction(1, 256)
                 assert Fraction(most, one) <= ends[1] + Fraction(1, 256)
+
+
+@pytest.mark.parametrize("bits", BITS)
+def test_chords_of_the_logistic_function(bits: int) -> None:
+    """As its lines, for the slope that is chosen, which is near the chord's."""
+    draw, one = random.Random(bits), 1 << bits
+    for _ in range(150):
+        low, high = sorted(
+            draw.randrange(-8 * one, 8 * one) >> draw.choice((0, 0, 3, bits - 5)) for _ in range(2)
+        )
+        slope, (least, most) = logistic_chord(low, high, bits, 16)
+        assert 0 <= slope <= 1 << 14
+        plain = logistic_line(low, high, slope << max(bits - 16, 0) >> max(16 - bits, 0), bits)
+        assert abs(least - plain[0]) <= 2 + (one >> 14)
+        assert abs(most - plain[1]) <= 2 + (one >> 14)
+        for k in range(9):
+            x = Fraction(low * (8 - k) + high * k, 8 << bits)
+            gap = (1 + precise(x / 2)) / 2 - Fraction(slope, 1 << 16) * x
+            assert Fraction(least, one) <= gap <= Fraction(most, one)

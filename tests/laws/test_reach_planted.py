@@ -208,7 +208,7 @@ def series_without_squares(patch: Patch) -> None:
 
 def straight_between_ends(patch: Patch) -> None:
     def chord(self: Any, number: int, first: Fraction, last: Fraction) -> Any:
-        if not self.series[number]:
+        if not self.series(number):
             return self.bound_operation(number, first, last)
         (a, b), (c, d) = self._bound_moment(number, first), self._bound_moment(number, last)
         return min(a, c), max(b, d)

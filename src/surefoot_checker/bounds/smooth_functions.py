@@ -202,3 +202,11 @@ def logistic_line(low: int, high: int, slope: int, bits: int) -> Pair:
     least, most = tanh_line(low, high, 8 * slope, bits + 1)
     one = 1 << (bits + 1)
     return (one + least) >> 2, -(-(one + most) >> 2)
+
+
+def logistic_chord(low: int, high: int, bits: int, places: int) -> tuple[int, Pair]:
+    """The same for the logistic function: with slope s and constants c, d of tanh y it is between s x / 4 +
+    (1 + c) / 2 and s x / 4 + (1 + d) / 2. A multiple of 2^-places is four times one of 2^-(places - 2)."""
+    slope, (least, most) = tanh_chord(low, high, bits + 1, places - 2)
+    one = 1 << (bits + 1)
+    return slope, ((one + least) >> 2, -(-(one + most) >> 2))

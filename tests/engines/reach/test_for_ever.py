@@ -10,7 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.engines.reach.small_loops import ask_reach, check_reach_proof, stepped_loop, timed_loop
+from tests.engines.reach.small_loops import (
+    ask_reach,
+    check_reach_proof,
+    linear_network,
+    stepped_loop,
+    timed_loop,
+    write_edge,
+)
 
 from surefoot.certify.reach.claim import build_reach_certificate
 from surefoot.problem.network import Activation, Affine, Network, Shape
@@ -315,3 +322,51 @@ def test_what_is_bad_only_later_may_be_passed_through_before(asked: str) -> None
 def test_what_is_bad_later_is_not_proved() -> None:
     problem = timed_loop({"x": "0.6 - x"}, {"x": (0.9, 1)}, "never x > 0.5 from 3 seconds", period="0.25")
     assert isinstance(ask_reach(problem, 3), Unknown)
+
+
+def thermostat(asked: str) -> Problem:
+    """Heat is on below 21; how fast warmth is lost is not known, and does not change."""
+    loss = "t - 0.05*k*(t - 10) + w"
+    edges = [
+        write_edge({"t": text}, action=action, chosen={"w": ("-0.05", "0.05")})
+        for action, text in (("off", loss), ("on", f"{loss} + 1.5"))
+    ]
+    network = linear_network([1.0, 0.0, -21.0], [0.0, 0.0, 0.0])
+    starts = {"t": ("19.0", "23.0"), "k": ("0.9", "1.1")}
+    return stepped_loop(edges, starts, asked, network=network, actions=("off", "on"))
+
+
+@pytest.mark.parametrize("until", ["", " for 60 steps"])
+def test_runs_that_come_back_with_an_unknown_constant(until: str) -> None:
+    """Every step has two successors near 21: only coming back ends that, whatever is asked for how long."""
+    problem = thermostat(f"never t < 18 or t > 24{until}")
+    verdict = ask_reach(problem, SECONDS)
+    assert check_reach_proof(problem, verdict).accepted
+
+
+def test_runs_that_come_back_and_are_bad() -> None:
+    assert isinstance(ask_reach(thermostat("never t > 22.2 for 60 steps"), 3.0), Unknown)
+
+
+@pytest.mark.parametrize(("high", "fits"), [("1", True), ("1/2", False)])
+@pytest.mark.parametrize("rate", ["0", "0.001*u"])
+def test_constants_have_the_range_of_the_start(high: str, fits: bool, rate: str) -> None:
+    """x falls into a box at once; k, which nothing changes, is in it or not."""
+    problem = timed_loop({"x": "-x", "k": rate}, {"x": ("1", "2"), "k": ("0", "1")}, "never x > 3")
+    made = build_reach_certificate(
+        problem, {"bits": 44, "order": 4, "taylor": 5, "pieces": 4, "regions": []}, {}
+    )
+    content: Any = made.content
+    region: Any = {
+        "start": True,
+        "box": {"x": ["1", "2"], "k": ["0", "1"]},
+        "tree": ["run", 1, ["return", 1]],
+    }
+    small: Any = {
+        "start": False,
+        "box": {"x": ["-1", "1"], "k": ["0", high]},
+        "tree": ["run", 1, ["return", 1]],
+    }
+    content["reach"]["regions"] = [region, small]
+    accepted = judge_certificate(content).accepted
+    assert accepted is (fits and rate == "0")

@@ -60,8 +60,11 @@ def test_growth(order: int, rate: float) -> None:
                 value = start * math.exp(rate * length * share)
                 assert is_inside(value, step.enclosure[0][0, 0], step.enclosure[1][0, 0])
                 span = (0.9 * share * length, share * length)
-                down, up = bound_over_time(step.series, step.rest, flow.variables, order, span)
-                assert is_inside(value, down[0, 0], up[0, 0])
+                for closely in (False, True):
+                    down, up = bound_over_time(
+                        step.series, step.rest, flow.variables, order, span, closely=closely
+                    )
+                    assert is_inside(value, down[0, 0], up[0, 0])
 
 
 @pytest.mark.parametrize("order", [1, 2, 3, 5])
@@ -214,3 +217,40 @@ def test_limits_of_controls_in_silence(recwarn: pytest.WarningsRecorder) -> None
     found = clip_forms(forms, np.array([-4.0]), np.array([4.0]))
     assert not np.isfinite(found[0]).all()
     assert not recwarn.list
+
+
+@pytest.mark.parametrize("order", [2, 3, 4])
+def test_between_two_times(order: int) -> None:
+    """x' = y, y' = -x: corners are inside at all times, and closely is closer where both coefficients of a
+    value have the same symbols."""
+    flow = flow_of({"x": "y - 2*x", "y": "-x"})
+    low, high = [0.8, -0.1], [1.0, 0.1]
+    step = step_from(flow, low, high, 0.4, order)
+    spans = ((0.0, 0.4), (0.1, 0.3), (0.2, 0.2))
+    for first, last in spans:
+        near, far = (
+            bound_over_time(step.series, step.rest, flow.variables, order, (first, last), closely=closely)
+            for closely in (True, False)
+        )
+        assert ((near[1] - near[0]) <= (far[1] - far[0])).all()
+        for x in (low[0], high[0]):
+            for y in (low[1], high[1]):
+                for t in np.linspace(first, last, 7):
+                    value = solve_linear(np.array([[-2.0, 1.0], [-1.0, 0.0]]), np.array([x, y]), t)
+                    for number in (0, 1):
+                        assert is_inside(value[number], near[0][number, 0], near[1][number, 0])
+    step = step_from(flow, low, high, 0.1, order)
+    near, far = (
+        bound_over_time(step.series, step.rest, flow.variables, order, (0.0, 0.1), closely=closely)
+        for closely in (True, False)
+    )
+    assert order == 2 or near[1][0, 0] - near[0][0, 0] < 0.99 * (far[1][0, 0] - far[0][0, 0])
+
+
+def solve_linear(matrix: np.ndarray, start: np.ndarray, time: float) -> np.ndarray:
+    """The series of exp(matrix * time), of many terms."""
+    total, term = start.copy(), start.copy()
+    for k in range(1, 30):
+        term = matrix @ term * time / k
+        total += term
+    return total

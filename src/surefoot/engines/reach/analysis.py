@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from surefoot.engines.reach.certificate_tree import search_to_json
+from surefoot.engines.reach.flow_step import watch_condition
 from surefoot.engines.reach.flowpipe import describe_search, make_flowpipe, rank_search
 from surefoot.engines.reach.invariant_search import ClosedRegion, InvariantSearch, add_closed_regions
 from surefoot.engines.reach.saved_cells import SavedCells
@@ -32,7 +33,6 @@ from surefoot.engines.reach.walk import (
     NOT_BACK,
     LoopWalk,
     prepare_walk,
-    watch_condition,
 )
 from surefoot.engines.reach.walk_options import WalkOptions
 from surefoot.errors import Unsupported
@@ -63,6 +63,7 @@ WEIGHTS, LONGEST_TURN = 4_000, 8  # that make turns of the search that halves ce
 # so many times as long: parts of networks are dear to check
 LONGEST_RETURN = 400  # periods that a cell is followed until it is back
 LONGEST_WAY = 1000  # and until it is in a closed set
+BOUNDED_TURN = 2.0  # seconds of a turn before closed sets are looked for where only some time counts
 RETURNING_TURN = 16.0  # seconds of a turn before closed sets are looked for where runs come back anyway
 TELLING, TELLING_SHARE = 1.5, 0.15  # seconds, and of the time, for what is known at the end
 
@@ -167,11 +168,15 @@ class KnownSearches:
     waits: bool = False  # bad starts do not count yet: they are not come back to
     invariant: InvariantSearch | None = None
     closed: Sequence[ClosedRegion] = ()
+    followed_whole: bool = False  # the starts in one cell each, and that was not enough
 
     @property
     def for_ever(self) -> bool:
-        """May cells end by coming back? A goal is not met so."""
-        return self.walk.question.until is None and self.walk.question.bad is not None
+        """May cells end by coming back? A goal is not met so; up to some time it is tried second."""
+        question = self.walk.question
+        if question.until is not None and (question.since > 0 or not self.followed_whole):
+            return False
+        return question.bad is not None
 
     @property
     def may_wait(self) -> bool:
@@ -180,8 +185,8 @@ class KnownSearches:
 
     @property
     def returning_walk(self) -> LoopWalk:
-        """Where something comes back to bad states count from the beginning."""
-        return replace(self.walk, question=replace(self.walk.question, since=Fraction(0)))
+        """Where something comes back to bad states count from the beginning, and for ever."""
+        return replace(self.walk, question=replace(self.walk.question, since=Fraction(0), until=None))
 
     def begin(self, effort: Effort, budget: Budget) -> CellSearch:
         walk = self.returning_walk if self.may_wait and not self.waits else self.walk
@@ -189,14 +194,18 @@ class KnownSearches:
         search.come_back = not self.waits
         if walk.question.until is None:
             search.most_periods = LONGEST_WAY if self.closed else LONGEST_RETURN
-        if self.for_ever:
-            search.cut = have_other_states(search)
-            search.leave_out = not search.cut or bool(self.closed) or walk.question.goal is not None
-            add_closed_regions(search, self.closed)
+        self.allow_returns(search)
         search.tubes = TubeStore(plan_tubes(walk.loop, walk.question, search.most_periods))
         self.choose_options(search, budget, effort)
         self.searches.append(search)
         return search
+
+    def allow_returns(self, search: CellSearch) -> None:
+        """Cells may end where they come back, if that counts."""
+        if self.for_ever:
+            search.cut = have_other_states(search)
+            search.leave_out = not search.cut or bool(self.closed) or search.walk.question.goal is not None
+            add_closed_regions(search, self.closed)
 
     def choose_options(self, search: CellSearch, budget: Budget, effort: Effort) -> None:
         walk, given = self.walk, self.given
@@ -206,7 +215,7 @@ class KnownSearches:
             options = fit_options(walk, forms, options, effort.tolerance)
         if effort.loosest is not None and not budget.is_spent():
             options = fit_halvings(walk, forms, options, effort.loosest)
-        search.options = given.override_options(options)
+        search.options = search.usual = given.override_options(options)
         search.tolerance = None if given.pieces else effort.tolerance
         search.loosest = None if given.halvings is not None else effort.loosest
 
@@ -214,6 +223,10 @@ class KnownSearches:
         """For so long, but not soon where runs come back into the starts by themselves; was one found now?"""
         if not self.for_ever or self.closed:
             return False
+        if self.walk.question.until is not None:  # what is asked is less: it comes after some turns
+            if seconds < BOUNDED_TURN:
+                return False
+            seconds /= 2
         if self.invariant is None:
             prepare, walk = partial(self.choose_options, effort=EFFORTS[1]), self.returning_walk
             since = self.walk.question.since
@@ -229,6 +242,8 @@ class KnownSearches:
     def direct(self) -> bool:
         """Are starts worth following now? Not where runs do not come back and sets are looked for."""
         returning = None if self.invariant is None else self.invariant.returning
+        if self.walk.question.until is not None:
+            return True
         return (returning is not False and not self.waits) or not self.can_look_on
 
     @property
@@ -249,6 +264,7 @@ def _search_in_turns(known: KnownSearches, budget: Budget) -> None:
         late = known.waits or any(failure is not None and failure.why == NOT_BACK for failure in failures)
         if late and known.look_for_invariant(budget, known.seconds) and _try_whole(known, budget):
             return
+    known.followed_whole = True
     while not budget.is_spent():
         for number, effort in enumerate(EFFORTS[1:] if known.direct else ()):
             if number == len(known.pair):
@@ -290,6 +306,9 @@ def _search_recorded(known: KnownSearches, budget: Budget, saved: SavedCells) ->
     search = known.begin(EFFORTS[0], budget)
     attempt = saved.recall(search)
     if attempt:
+        if not known.for_ever:
+            known.followed_whole = True
+            known.allow_returns(search)
         _wait_for_closed(known, search)
     if attempt is not None:
         budget.progress(f"gone on with: {describe_search(search)}")
@@ -323,6 +342,7 @@ def _wait_for_closed(known: KnownSearches, search: CellSearch) -> None:
 
 def _begin_recorded(known: KnownSearches, budget: Budget, saved: SavedCells) -> CellSearch:
     """From here on with the effort that halves, and with the regions that are closed by now."""
+    known.followed_whole = True
     search = known.begin(EFFORTS[1], budget)
     search.note = lambda cells: saved.note_cells(search, cells)
     saved.note_begin(search, 1)

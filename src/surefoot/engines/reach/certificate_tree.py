@@ -17,7 +17,7 @@ BITS = 56  # of fractions in the checker's numbers
 
 def search_to_json(search: CellSearch) -> dict[str, Any]:
     """All regions with the trees of their cells, every one of which is done."""
-    options = search.options
+    options = search.usual
     regions = [
         {
             "start": region.start,

@@ -8,12 +8,14 @@ time: the middle of its range goes along, and the rest is bounded by Gronwall's 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.engines.reach.conditions import decide_condition
+from surefoot.engines.reach.decision_forms import StateTerms, arithmetic_nodes
 from surefoot.engines.reach.elementary_range import LEAST, Array, Range
 from surefoot.engines.reach.form_series import (
     FormSeries,
@@ -28,7 +30,16 @@ from surefoot.engines.reach.interval_series import (
     extend_intervals,
     start_intervals,
 )
-from surefoot.engines.reach.term_levels import ChoiceGroup, SwitchGroup, TermLevels
+from surefoot.engines.reach.term_levels import (
+    ChoiceGroup,
+    ListedCondition,
+    SwitchGroup,
+    TermLevels,
+    arrange_levels,
+    compared_nodes,
+)
+from surefoot.reductions.closed_loop import ClosedLoop
+from surefoot.term.term import Term
 
 Mask = NDArray[np.bool_]
 TRIES = 12  # to enclose a sub-step
@@ -246,20 +257,126 @@ def _disturbance_error(system: FlowSystem, enclosure: Range, held: Range, length
 
 
 def bound_over_time(
-    forms: FormSeries, rest: IntervalSeries, nodes: NDArray[np.intp], order: int, times: tuple[float, float]
+    forms: FormSeries,
+    rest: IntervalSeries,
+    nodes: NDArray[np.intp],
+    order: int,
+    times: tuple[float, float],
+    *,
+    closely: bool = False,
 ) -> Range:
     """Bounds of nodes from one time of a sub-step to another (nodes, cells).
 
-    By Horner's scheme in time, and by what they are over the enclosure.
+    By Horner's scheme in time, by what they are over the enclosure, and `closely` by their values at both
+    times.
     """
+    low, high = _bound_polynomial(_list_bounds(forms, rest, nodes, order), times)
+    if closely and order >= 2:
+        down, up = _bound_by_ends(forms, rest, nodes, order, times)
+        low, high = np.fmax(low, down), np.fmin(high, up)
+    least, most = rest.at(nodes)
+    return np.fmax(low, least), np.fmin(high, most)
+
+
+def _list_bounds(forms: FormSeries, rest: IntervalSeries, nodes: NDArray[np.intp], order: int) -> list[Range]:
+    """Of all coefficients in time; the last one over the whole sub-step."""
+    own = [bounds_of(forms.forms[nodes, k], forms.spread[nodes, k]) for k in range(order)]
+    return [*own, rest.at(nodes, order)]
+
+
+def _bound_polynomial(coefficients: Sequence[Range], times: tuple[float, float]) -> Range:
     first, last = times
-    low, high = rest.at(nodes, order)
-    for k in range(order - 1, -1, -1):
-        down, up = bounds_of(forms.forms[nodes, k], forms.spread[nodes, k])
+    low, high = coefficients[-1]
+    for down, up in reversed(coefficients[:-1]):
         low, high = np.minimum(low * first, low * last), np.maximum(high * first, high * last)
         off = (np.abs(low) + np.abs(high)) * STEP
         low, high = down + (low - off), up + (high + off)
         off = (np.abs(low) + np.abs(high)) * STEP + LEAST
         low, high = low - off, high + off
-    least, most = rest.at(nodes)
-    return np.fmax(low, least), np.fmin(high, most)
+    return low, high
+
+
+def _bound_by_ends(
+    forms: FormSeries, rest: IntervalSeries, nodes: NDArray[np.intp], order: int, times: tuple[float, float]
+) -> Range:
+    """The line between the values at both times, and how far from it: at most an eighth of the square of the
+    time between them times the second derivative, whose coefficients are (k + 2) (k + 1) c_(k+2)."""
+    bent = []
+    for k, (low, high) in enumerate(_list_bounds(forms, rest, nodes, order)[2:]):
+        low, high = (k + 1) * (k + 2) * low, (k + 1) * (k + 2) * high
+        bent.append((low - (np.abs(low) * STEP + LEAST), high + (np.abs(high) * STEP + LEAST)))
+    least, most = _bound_polynomial(bent, times)
+    share = (times[1] - times[0]) ** 2 / 8 * (1 + 8 * STEP)
+    (a, b), (c, d) = (_bound_moment(forms, rest, nodes, order, time) for time in times)
+    low = np.minimum(a, c) - share * np.maximum(most, 0.0)
+    high = np.maximum(b, d) + share * np.maximum(-least, 0.0)
+    off = (np.abs(low) + np.abs(high)) * 4 * STEP + LEAST
+    return low - off, high + off
+
+
+def _bound_moment(
+    forms: FormSeries, rest: IntervalSeries, nodes: NDArray[np.intp], order: int, time: float
+) -> Range:
+    """Coefficients are added as forms."""
+    powers = np.array([time**k for k in range(order)])
+    found = np.tensordot(powers, forms.forms[nodes, :order], (0, 1))
+    sizes = np.abs(forms.forms[nodes, :order, :, 0]) + forms.spread[nodes, :order]
+    total = np.tensordot(powers, sizes, (0, 1))
+    low, high = rest.at(nodes, order)
+    low, high, power = np.minimum(low, 0.0), np.maximum(high, 0.0), time**order
+    off = (8 + 4 * order) * STEP * (total + power * (np.abs(low) + np.abs(high))) + LEAST
+    down, up = bounds_of(found)
+    return down + power * low - off, up + power * high + off
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WatchedCondition:
+    """A condition on the state, over nodes of its own: at moments, and over sub-steps."""
+
+    condition: ListedCondition
+    terms: StateTerms
+    nodes: NDArray[np.intp]  # that decide it
+
+    def decide(self, state: Array) -> tuple[Mask, Mask]:
+        low, high = self.terms.bound(state)
+        return decide_condition(self.condition, lambda n: (low[n], high[n]), len(state))
+
+    def decide_over(
+        self, step: SubStep, system: FlowSystem, taylor: int, times: tuple[float, float]
+    ) -> tuple[Mask, Mask]:
+        """From one time of a sub-step to another: Taylor coefficients of what is compared, Horner in time."""
+        cells, width = len(step.good), step.series.forms.shape[-1]
+        levels, names = self.terms.levels, self.terms.variables
+        forms = start_forms(levels, taylor, cells, width - 2)
+        rest = start_intervals(levels, taylor + 1, cells)
+        with np.errstate(all="ignore"):
+            for k in range(taylor + 1):
+                rest.low[names, k], rest.high[names, k] = step.rest.at(system.variables, k)
+                if k == 0:
+                    rest.low[names, 0] -= step.error.T
+                    rest.high[names, 0] += step.error.T
+                extend_intervals(rest, k)
+            signs, _ = decide_switches(levels, rest)  # where one is not known `rest` has no value
+            for k in range(taylor):
+                own = step.series.forms[system.variables, k].copy()
+                if k == 0:
+                    own[..., -1] += step.error.T
+                forms.set(names, k, own)
+                extend_forms(forms, k, signs)
+            place = {int(n): i for i, n in enumerate(self.nodes)}
+            holds, fails = np.zeros((2, cells), bool)
+            for closely in (False, True):
+                low, high = bound_over_time(forms, rest, self.nodes, taylor, times, closely=closely)
+                ends = {n: (low[i], high[i]) for n, i in place.items()}
+                holds, fails = decide_condition(self.condition, ends.__getitem__, cells)
+                if (holds | fails).all():
+                    break
+        return holds, fails
+
+
+def watch_condition(loop: ClosedLoop, term: Term) -> WatchedCondition:
+    nodes = arithmetic_nodes(loop)
+    names = np.array([nodes.name(v) for v in loop.variables], dtype=np.intp)
+    condition = nodes.condition(term)
+    compared = np.array(sorted(set(compared_nodes(condition))), dtype=np.intp)
+    return WatchedCondition(condition, StateTerms(arrange_levels(nodes), names), compared)

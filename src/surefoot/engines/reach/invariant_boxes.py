@@ -17,6 +17,7 @@ import numpy as np
 
 from surefoot.engines.reach.conditions import Mask
 from surefoot.engines.reach.elementary_range import Array
+from surefoot.engines.reach.flow_step import watch_condition
 from surefoot.engines.reach.form_series import spread_of
 from surefoot.engines.reach.start_regions import Region, list_constants
 from surefoot.engines.reach.symbols import forms_of_box
@@ -26,7 +27,6 @@ from surefoot.engines.reach.walk import (
     TreeNode,
     WalkRecord,
     take_period,
-    watch_condition,
 )
 from surefoot.engines.reach.walk_options import WalkOptions
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from surefoot.engines.reach.certificate_tree import region_trees_to_json
+from surefoot.engines.reach.flow_step import watch_condition
 from surefoot.engines.reach.invariant_boxes import (
     Boxes,
     Proposal,
@@ -34,7 +35,7 @@ from surefoot.engines.reach.search import (
     search_cells,
 )
 from surefoot.engines.reach.start_regions import Region
-from surefoot.engines.reach.walk import NOT_BACK, LoopWalk, watch_condition
+from surefoot.engines.reach.walk import NOT_BACK, LoopWalk
 from surefoot.work.budget import Budget
 
 FIRST_SLICE, PROPOSING = 0.3, 5.0  # seconds for each proposal, and for making one

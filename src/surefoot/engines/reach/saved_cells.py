@@ -70,10 +70,10 @@ class SavedCells:
 
     def note_begin(self, search: CellSearch, attempt: int) -> None:
         """From here on with these options, and without what was found before."""
-        self._append(BEGIN, {**options_to_json(search.options), "attempt": attempt})
+        self._append(BEGIN, {**options_to_json(search.usual), "attempt": attempt})
 
     def note_cells(self, search: CellSearch, cells: Sequence[Cell]) -> None:
-        self._append(CELLS, [_cell_to_record(cell, search.options) for cell in cells])
+        self._append(CELLS, [_cell_to_record(cell, search.usual) for cell in cells])
 
     def note_closed(self, closed: Sequence[ClosedRegion]) -> None:
         """Regions that are no starts, behind those of the starts, with their trees."""
@@ -93,7 +93,8 @@ class SavedCells:
             first = found[begins[-1]][1]
             attempt = _count(first["attempt"])
             order, taylor, pieces = (_count(first[name], 1) for name in ("order", "taylor", "pieces"))
-            search.options = WalkOptions(order, taylor, pieces, _count(first.get("halvings", 0)))
+            search.usual = WalkOptions(order, taylor, pieces, _count(first.get("halvings", 0)))
+            search.options = search.usual
             waiting = {cell.key: cell for cell in search.waiting}
             for kind, entries in found[begins[-1] + 1 :]:
                 if kind == CLOSED:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from surefoot.engines.reach.conditions import Mask
 from surefoot.engines.reach.decision_forms import enumerate_decisions
 from surefoot.engines.reach.elementary_range import Array
-from surefoot.engines.reach.flow_step import measure_remainder, take_sub_step
+from surefoot.engines.reach.flow_step import WatchedCondition, measure_remainder, take_sub_step
 from surefoot.engines.reach.form_series import bounds_of
 from surefoot.engines.reach.start_regions import Region, list_constants
 from surefoot.engines.reach.symbols import absorb_radii, forms_of_box
@@ -32,7 +32,6 @@ from surefoot.engines.reach.walk import (
     LoopWalk,
     TreeNode,
     WalkRecord,
-    WatchedCondition,
     walk_cells,
 )
 from surefoot.engines.reach.walk_options import MOST_HALVINGS, WalkOptions
@@ -47,6 +46,7 @@ ROOM, MOST_ROOM = (
     2e-4,
     2e-2,
 )  # how far inside of a box that we propose cells end: for each period, and at most
+FEWEST_BETWEEN, MOST_BETWEEN = 4, 4  # cells that make sub-steps shorter, and sub-steps of a period for that
 CONSTANT = 1e-10  # what roundings may do to a variable that nothing changes, relative
 Corner = tuple[Fraction, ...]
 
@@ -176,6 +176,7 @@ class CellSearch:
     roots: list[Cell]
     waiting: list[Cell]
     options: WalkOptions = field(default_factory=WalkOptions)
+    usual: WalkOptions = field(default_factory=WalkOptions)  # at first: what is not said in a certificate
     tolerance: float | None = None  # of what series leave out
     loosest: float | None = None  # that outputs of networks may be
     closing: RegionBoxes | None = None
@@ -262,6 +263,8 @@ def search_cells(
             raise
         late = [cell for cell in batch if cell.failure is not None and cell.failure.why in LATER]
         crowd = any(cell.failure is not None and cell.failure.why == NO_ROOM for cell in late)
+        between = add_pieces(search, batch)
+        late += between
         search.waiting = late + search.waiting[len(batch) :]
         for cell in batch:
             if cell in late:
@@ -281,6 +284,20 @@ def search_cells(
             search.batch = max(1, search.batch // 2)
         if progress is not None:
             progress(search)
+
+
+def add_pieces(search: CellSearch, batch: Sequence[Cell]) -> list[Cell]:
+    """Shorter sub-steps where most cells may be bad inside of one only; such cells are followed once more."""
+    failures = [cell.failure for cell in batch if cell.failure is not None]
+    between = [cell for cell in batch if cell.failure is not None and cell.failure.between]
+    given = search.tolerance is None
+    if given or 2 * len(between) <= len(failures) or len(between) < FEWEST_BETWEEN:
+        return []
+    pieces = 2 * search.options.least_pieces
+    if pieces > MOST_BETWEEN:
+        return []
+    search.options = replace(search.options, pieces=max(search.options.pieces, pieces), least_pieces=pieces)
+    return between
 
 
 def follow_batch(search: CellSearch, batch: Sequence[Cell], budget: Budget) -> WalkRecord:

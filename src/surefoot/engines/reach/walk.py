@@ -13,11 +13,10 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.engines.reach.conditions import Mask, decide_condition
+from surefoot.engines.reach.conditions import Mask
 from surefoot.engines.reach.decision_forms import (
     LoopDecisions,
     PossibleDecision,
-    StateTerms,
     arithmetic_nodes,
     enumerate_decisions,
     list_decisions,
@@ -29,22 +28,20 @@ from surefoot.engines.reach.flow_step import (
     FlowJacobian,
     FlowSystem,
     SubStep,
+    WatchedCondition,
     bound_over_time,
-    decide_switches,
     measure_remainder,
     take_sub_step,
+    watch_condition,
 )
-from surefoot.engines.reach.form_series import bounds_of, extend_forms, spread_of, start_forms
-from surefoot.engines.reach.interval_series import extend_intervals, start_intervals
+from surefoot.engines.reach.form_series import bounds_of, spread_of
 from surefoot.engines.reach.start_regions import range_inside
 from surefoot.engines.reach.symbols import absorb_radii, add_symbols, reduce_symbols
 from surefoot.engines.reach.term_levels import (
     ANY_SIGN,
     Linear,
-    ListedCondition,
     TermNodes,
     arrange_levels,
-    compared_nodes,
 )
 from surefoot.engines.reach.tubes import TubeRecorder
 from surefoot.engines.reach.walk_options import WalkOptions, adapt_halvings, adapt_pieces
@@ -57,45 +54,6 @@ MAY_BE_BAD, CROWDED = "it may be bad", "too many successors"  # why a cell was g
 NO_TIME, NO_ROOM = LATER = "no time left", "no room beside others"  # why one has to be followed again
 MOST_ROWS, MOST_ROWS_TOGETHER = 4096, 16384  # that a cell may have become at a time, and all of a batch
 NOT_MET, NOT_BACK = "the goal is not surely met in time", "sets do not come back into the starts"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class WatchedCondition:
-    """A condition on the state, over nodes of its own."""
-
-    condition: ListedCondition
-    terms: StateTerms
-    nodes: NDArray[np.intp]  # that decide it
-
-    def decide(self, state: Array) -> tuple[Mask, Mask]:
-        low, high = self.terms.bound(state)
-        return decide_condition(self.condition, lambda n: (low[n], high[n]), len(state))
-
-    def decide_over(
-        self, step: SubStep, system: FlowSystem, taylor: int, times: tuple[float, float]
-    ) -> tuple[Mask, Mask]:
-        """From one time of a sub-step to another: Taylor coefficients of what is compared, Horner in time."""
-        cells, width = len(step.good), step.series.forms.shape[-1]
-        levels, names = self.terms.levels, self.terms.variables
-        forms = start_forms(levels, taylor, cells, width - 2)
-        rest = start_intervals(levels, taylor + 1, cells)
-        with np.errstate(all="ignore"):
-            for k in range(taylor + 1):
-                rest.low[names, k], rest.high[names, k] = step.rest.at(system.variables, k)
-                if k == 0:
-                    rest.low[names, 0] -= step.error.T
-                    rest.high[names, 0] += step.error.T
-                extend_intervals(rest, k)
-            signs, _ = decide_switches(levels, rest)  # where one is not known `rest` has no value
-            for k in range(taylor):
-                own = step.series.forms[system.variables, k].copy()
-                if k == 0:
-                    own[..., -1] += step.error.T
-                forms.set(names, k, own)
-                extend_forms(forms, k, signs)
-            low, high = bound_over_time(forms, rest, self.nodes, taylor, times)
-        place = {int(n): i for i, n in enumerate(self.nodes)}
-        return decide_condition(self.condition, lambda n: (low[place[n]], high[place[n]]), cells)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,14 +84,6 @@ def prepare_walk(loop: ClosedLoop, question: LoopQuestion) -> LoopWalk:
     discrete = np.array([is_discrete(kind) for kind in loop.kinds.values()])
     decisions = list_decisions(loop)
     return LoopWalk(loop, question, decisions, bad, goal, flow, edges, guards, discrete, least, most)
-
-
-def watch_condition(loop: ClosedLoop, term: Term) -> WatchedCondition:
-    nodes = arithmetic_nodes(loop)
-    names = np.array([nodes.name(v) for v in loop.variables], dtype=np.intp)
-    condition = nodes.condition(term)
-    compared = np.array(sorted(set(compared_nodes(condition))), dtype=np.intp)
-    return WatchedCondition(condition, StateTerms(arrange_levels(nodes), names), compared)
 
 
 def _flow_system(loop: ClosedLoop, derivatives: tuple[Term, ...]) -> FlowSystem:
@@ -182,6 +132,7 @@ class Failure:
     time: Fraction
     why: str
     weights: Array | None = None  # of the start symbols
+    between: bool = False  # inside of a sub-step, whose end is not bad
 
 
 @dataclass(slots=True, eq=False)
@@ -490,9 +441,11 @@ def _note_failures(
     now: Fraction,
     why: str,
     weights: Array | None = None,
+    between: Mask | None = None,
 ) -> None:
     for row in np.flatnonzero(failed):
-        failure, own = Failure(now, why, None if weights is None else weights[row]), int(cell[row])
+        inside = between is not None and bool(between[row])
+        failure, own = Failure(now, why, None if weights is None else weights[row], inside), int(cell[row])
         known = record.failures.get(own)
         if known is None or now < known.time:  # another branch of the same cell may have got further
             record.failures[own] = failure
@@ -565,9 +518,8 @@ class _FlowPeriod:
         times = _round_times(first - begin, last - begin)
         _, fails = self.walk.bad.decide_over(step, self.system, self.options.taylor, times)
         if (bad := fine & ~fails).any():
-            _note_failures(
-                self.record, cell, bad, begin, MAY_BE_BAD, _start_weights(self.walk.bad, step.forms)
-            )
+            weights, (_, ends) = _start_weights(self.walk.bad, step.forms), self.walk.bad.decide(step.forms)
+            _note_failures(self.record, cell, bad, begin, MAY_BE_BAD, weights, ends)
         return fine & fails
 
     def _met_at_last(self, step: SubStep, begin: Fraction, end: Fraction) -> Mask:
@@ -587,7 +539,12 @@ class _FlowPeriod:
         if ((low >= self.walk.least) & (high <= self.walk.most)).all():
             return np.zeros(len(low), bool)
         down, up = bound_over_time(
-            step.series, step.rest, self.system.variables, self.options.taylor, (0.0, step.length)
+            step.series,
+            step.rest,
+            self.system.variables,
+            self.options.taylor,
+            (0.0, step.length),
+            closely=True,
         )
         down, up = down.T - step.error, up.T + step.error
         inside_low, inside_high = down >= self.walk.least, up <= self.walk.most

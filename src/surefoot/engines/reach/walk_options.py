@@ -17,6 +17,7 @@ class WalkOptions:
     taylor: int = 4
     pieces: int = 1
     halvings: int = 0
+    least_pieces: int = 1
 
 
 def adapt_pieces(options: WalkOptions, remainder: float, tolerance: float | None) -> WalkOptions:
@@ -25,7 +26,7 @@ def adapt_pieces(options: WalkOptions, remainder: float, tolerance: float | None
         return options
     if remainder > 4 * tolerance and options.pieces < MOST_PIECES:
         return replace(options, pieces=2 * options.pieces)
-    if remainder < tolerance / 500 and options.pieces > 1:
+    if remainder < tolerance / 500 and options.pieces >= 2 * options.least_pieces:
         return replace(options, pieces=options.pieces // 2)
     return options
 

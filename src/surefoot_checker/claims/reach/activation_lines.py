@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from ...bounds.smooth_functions import enclose_logistic, logistic_line, tanh_chord
+from ...bounds.smooth_functions import logistic_chord, tanh_chord
 from .interval import Interval
 
 SLOPE = 16  # bits of a slope behind the point
@@ -72,14 +72,7 @@ def _tanh_band(low: int, high: int, bits: int, parameters: Sequence[Fraction]) -
 
 
 def _sigmoid_band(low: int, high: int, bits: int, parameters: Sequence[Fraction]) -> Line | None:
-    rise = enclose_logistic(high, bits)[0] - enclose_logistic(low, bits)[0]
-    slope = _secant(rise, high - low)
-    return slope, logistic_line(low, high, slope << (bits - SLOPE), bits), (4 << bits >> 23) + 2
-
-
-def _secant(rise: int, run: int) -> int:
-    """Any slope is right; this one is near the best."""
-    return min(max((rise << SLOPE) // run, 0), 1 << SLOPE) if run > 0 else 0
+    return *logistic_chord(low, high, bits, SLOPE), (4 << bits >> 23) + 2
 
 
 LINES: dict[str, Callable[[int, int, int, Sequence[Fraction]], Line | None]] = {

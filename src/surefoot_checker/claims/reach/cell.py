@@ -87,12 +87,13 @@ def policy_terms(loop: ClosedLoop, cell: Cell, bits: int) -> TermForms:
     return TermForms(terms.arithmetic, loop.policy, read)
 
 
-def is_cell_inside(loop: ClosedLoop, cell: Cell, box: Box, bits: int) -> bool:
+def is_cell_inside(loop: ClosedLoop, cell: Cell, box: Box, bits: int, held: Box) -> bool:
+    """`held`: the ranges, at the start, of variables that nothing changes. What is rounded does not count."""
     if any(type(cell.discrete[n]) is not type(box[n]) or cell.discrete[n] != box[n] for n in cell.discrete):
         return False
     for name, form in zip(loop.reals, cell.reals, strict=True):
-        low, high = form_bounds(form)
-        if Fraction(low, 1 << bits) < box[name][0] or Fraction(high, 1 << bits) > box[name][1]:
+        low, high = held[name] if name in held else (Fraction(end, 1 << bits) for end in form_bounds(form))
+        if low < box[name][0] or high > box[name][1]:
             return False
     return True
 

@@ -26,9 +26,10 @@ BRANCHING = frozenset({"abs", "min", "max", "ite"})
 
 
 class FlowProgram:
-    """`names`: the inputs in order."""
+    """`names`: the inputs in order. `finest`: sub-steps keep to the symbols of a cell (sub_step.py)."""
 
     def __init__(self, names: Sequence[str]) -> None:
+        self.finest = False
         self.nodes: list[Node] = [("input", i) for i in range(len(names))]
         self._inputs = {name: i for i, name in enumerate(names)}
         self._known: dict[Node, int] = {}

@@ -71,21 +71,39 @@ class ClosedLoop:
     time: TimedConditions | None
     uncertified: tuple[str, ...]
 
+    def constants(self) -> frozenset[str]:
+        """Real variables that nothing changes."""
+        if self.time is not None:
+            flow = self.time.flow
+            rates = (flow.program.nodes[place] for place in flow.derivatives)
+            return frozenset(n for n, rate in zip(self.reals, rates, strict=True) if rate == ("number", 0))
+        changed = {
+            name
+            for edge in self.edges
+            for outcome in edge.outcomes
+            for name, term in outcome.items()
+            if term != ("name", name)
+        }
+        return frozenset(self.reals) - changed
+
     def real_range(self, name: str) -> tuple[Fraction | None, Fraction | None]:
         return next((v.low, v.high) for v in self.variables if v.name == name)
 
 
 @contextmanager
-def finest_networks(loop: ClosedLoop) -> Iterator[None]:
-    """Networks have the units of the claim: that takes longer, and sets are a little narrower."""
-    networks = [decider.network for decider in loop.deciders if decider.network is not None]
-    for network in networks:
-        network.finest = True
+def finest_sets(loop: ClosedLoop) -> Iterator[None]:
+    """Networks have the units of the claim, and sub-steps all symbols: that takes longer, and sets are
+    narrower."""
+    several: list[NetworkOnForms | FlowProgram] = [d.network for d in loop.deciders if d.network is not None]
+    several += [] if loop.time is None else [loop.time.flow.program]
+    before = [one.finest for one in several]
+    for one in several:
+        one.finest = True
     try:
         yield
     finally:
-        for network in networks:
-            network.finest = False
+        for one, was in zip(several, before, strict=True):
+            one.finest = was
 
 
 def read_closed_loop(data: object, plant: object, bits: int, places: FileLocations) -> ClosedLoop:

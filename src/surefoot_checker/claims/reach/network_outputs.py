@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from functools import partial
 from operator import mul, sub
 
-from ...bounds.packed_vectors import divide_fields, pack_fields, unpack_fields, unpack_small_fields
+from ...bounds.packed_vectors import (
+    divide_fields,
+    pack_fields,
+    pack_small_fields,
+    unpack_fields,
+    unpack_small_fields,
+)
 from ...kernel.strict_json import Refused
 from .affine_form import Form, form_size, form_width
 from .input_parts import InputParts, join_parts
@@ -35,7 +41,13 @@ class InputBasis:
         self.count, self.words, self.symbols = len(inputs), words, len(inputs[0][1])
         self.inputs, self.widths = inputs, [form_width(x) for x in inputs]
         shares, self._radii = self.divide_inputs(SHARE)
-        self._shares = [pack_fields(share, words) for share in shares]
+        pack = pack_small_fields if words > 1 else pack_fields
+        self._shares = [pack(share, words) for share in shares]
+
+    def own_forms(self) -> list[Form]:
+        """The inputs over symbols of their own."""
+        rows = [[w if i == j else 0 for j in range(self.count)] for i, w in enumerate(self.widths)]
+        return [(x[0], row, 0) for x, row in zip(self.inputs, rows, strict=True)]
 
     def expand(self, values: Sequence[int]) -> tuple[list[int], int]:
         """Coefficients of the symbols in an entry, and what they may be off, all together, with the radii."""

@@ -19,7 +19,7 @@ from ...kernel.strict_json import (
     expect_object,
 )
 from .cell import Box, Cell, WalkOptions, cell_of_box, cell_terms, cut_symbol, is_cell_inside
-from .loop_system import ClosedLoop, finest_networks
+from .loop_system import ClosedLoop, finest_sets
 from .period import follow_period
 from .question import LoopQuestion
 from .start_cover import check_region_box, check_starts_covered
@@ -28,6 +28,7 @@ from .step import enumerate_successors
 MOST_REGIONS = 1_000_000
 MOST_PERIODS = 10_000_000  # that are followed, of all cells together
 MOST_RUN = 1_000_000
+MOST_AGAIN = 3  # cells that are followed twice before all others have all symbols in sub-steps
 _REGION = frozenset({"start", "box", "tree"})
 MOST = {"order": 1000, "taylor": 30, "pieces": 1000, "halvings": 12}
 _OPTIONS = frozenset(MOST)
@@ -37,6 +38,7 @@ _OPTIONS = frozenset(MOST)
 class WalkCount:
     cells: int = 0
     periods: int = 0
+    again: int = 0  # cells that are not refused only if they are followed finely
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,6 +58,7 @@ class _Place:
     cell: Cell | None
     made: int  # periods
     options: WalkOptions
+    held: Box | None = None  # of variables that nothing changes
 
 
 def read_options(data: Mapping[str, Any]) -> WalkOptions:
@@ -127,7 +130,7 @@ def _walk_region(
     options: WalkOptions,
     count: WalkCount,
 ) -> None:
-    left = [_Place(region.tree, len(nodes), region.box, None, 0, options)]
+    left, constants = [_Place(region.tree, len(nodes), region.box, None, 0, options)], loop.constants()
     while left:
         place = _open_reference(left.pop(), nodes)
         word, parts = _open_node(place.node)
@@ -135,13 +138,17 @@ def _walk_region(
             left += _split_start(loop, question, region, word, parts, place)
             continue
         assert place.box is not None
-        begin = replace(place, box=None, cell=cell_of_box(loop, place.box, question.bits))
+        held = {name: place.box[name] for name in constants}
+        begin = replace(place, box=None, cell=cell_of_box(loop, place.box, question.bits), held=held)
         count.cells += 1
         try:
             _walk_cell(loop, question, begin, regions, nodes, count)
         except Refused:
-            with finest_networks(loop):
+            with finest_sets(loop):
                 _walk_cell(loop, question, begin, regions, nodes, count)
+            count.again += 1
+            if loop.time is not None and count.again >= MOST_AGAIN:
+                loop.time.flow.program.finest = True
 
 
 def _open_reference(place: _Place, nodes: Sequence[Any]) -> _Place:
@@ -192,7 +199,7 @@ def _walk_cell(
                 target = regions[_returned_region(parts, len(regions))]
                 if not place.made:
                     raise Refused("a `return` before the first period")
-                if not is_cell_inside(loop, place.cell, target.box, question.bits):
+                if not is_cell_inside(loop, place.cell, target.box, question.bits, place.held or {}):
                     raise Refused(f"a cell that is said to return is not inside after {place.made} periods")
             case _:
                 raise Refused(f"the walk ends too early, after {place.made} periods")

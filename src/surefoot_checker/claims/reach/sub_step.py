@@ -7,6 +7,11 @@ Series. By Taylor's theorem x_i(t) = sum over k < K of c_k(x(0)) t^k + c_K(x(s))
 c_k being the coefficients that the recursion c_(k+1) = f_k / (k + 1) gives: those below K as forms of the
 starts, the last over E in intervals. The same holds of every other term along the flow.
 
+Where starts and controls are over many symbols, the coefficients are forms over symbols of their own: input i
+is c_i + w_i s_i with w_i its width (network_outputs.py). What changes over the sub-step and what is asked
+about is turned into forms over the symbols of the cell again. That keeps linear relations between inputs, and
+loses what they would add to the rest of a product; a cell that is refused is followed again without it.
+
 Chosen values w change at any time. Let y be the solution for their middle, and z = x - y. Over E, which
 contains both, |z_i|' <= sum_j J_ij |z_j| + D_i with J_ij the largest magnitude of df_i/dx_j and D_i the sum
 of those of df_i/dw times half the width of w. If d (J Z + D) <= Z then |z| <= Z for the whole time: the
@@ -16,18 +21,21 @@ integral operator is monotone, maps Z below Z, and all its iterates from |z| upw
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from typing import Any
 
 from ...kernel.strict_json import Refused
-from .affine_form import Form, FormArithmetic, form_bounds, widen_form
+from .affine_form import Form, FormArithmetic, form_bounds, form_width, widen_form
 from .flow_gradient import Gradient, enclose_gradients
 from .flow_program import Condition, FlowProgram, SeriesRun, Truth, decide_condition, enclose_values
 from .interval import Interval, IntervalArithmetic, meet_intervals
+from .network_outputs import SHARE, InputBasis
 
 _TRIES = 24
+MANY = 2  # symbols for each input, from which on inputs have symbols of their own
+_ROOM = 16  # bits that forms may be larger than inputs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,16 +60,29 @@ class SubStep:
     arithmetic: IntervalArithmetic
     end: list[Form]
     enclosure: list[Interval]  # of everything that the program computes, over the whole sub-step
-    series: list[list[Form | None]]  # by operation: coefficients in time, of the starts; empty: rough
+    coefficients: list[list[Form | None]]  # by operation: in time, of the starts; empty: rough
     rest: list[Interval | None]  # and the last one, over the whole sub-step
     errors: list[int]  # by operation: how far it may be from that because of chosen values
+    basis: InputBasis | None = None  # what `coefficients` are over
+    _series: dict[int, list[Form | None]] = field(default_factory=dict)
+
+    def series(self, number: int) -> list[Form | None]:
+        """The coefficients of an operation, over the symbols of the cell."""
+        if self.basis is None:
+            return self.coefficients[number]
+        if number not in self._series:
+            found = [expand_form(self.basis, c) for c in self.coefficients[number]]
+            if number < self.basis.count:
+                found[:1] = [self.basis.inputs[number]]
+            self._series[number] = found
+        return self._series[number]
 
     def bound_operation(self, number: int, first: Fraction, last: Fraction) -> Interval:
         """Between two times of the sub-step, by Horner's rule."""
         over = self.enclosure[number]
-        if not self.series[number]:
+        if not self.coefficients[number]:
             return over
-        bounds = [None if c is None else form_bounds(c) for c in self.series[number]]
+        bounds = [None if c is None else form_bounds(c) for c in self.series(number)]
         low, high = _bound_polynomial([*bounds, self.rest[number]], first, last)
         error = self.errors[number]
         return meet_intervals((low - error, high + error), over)
@@ -70,7 +91,7 @@ class SubStep:
         """Both ends as forms, and how far from a line between them: at most (last - first)^2 / 8 of the
         second derivative, whose series has the coefficients (k + 2) (k + 1) c_(k+2)."""
         known = self.bound_operation(number, first, last)
-        series = self.series[number]
+        series = self.series(number)
         if not series:
             return known
         every = [*(None if c is None else form_bounds(c) for c in series), self.rest[number]]
@@ -88,7 +109,7 @@ class SubStep:
         return meet_intervals((min(a, c) - down - error, max(b, d) + up + error), known)
 
     def _bound_moment(self, number: int, time: Fraction) -> Interval:
-        series, power = self.series[number], Fraction(1)
+        series, power = self.series(number), Fraction(1)
         forms = FormArithmetic(self.arithmetic.bits, len(self.end[0][1]))
         total = forms.enclose_number(0)
         for c in series:
@@ -155,8 +176,12 @@ def follow_sub_step(
         spread = _bound_deviation(flow, gradients, halves, first, length, bits)
         errors = [_bound_change(g, spread, bits) for g in gradients]
     forms = FormArithmetic(bits, len(starts[0][1]) if starts else 0)
-    held = [forms.enclose_number(m) for m in middles]
-    run = _expand(flow, forms, [*starts, *controls, *held], (values, choices, rough), order)
+    inputs, basis = [*starts, *controls], None
+    if not flow.program.finest and forms.count > MANY * len(inputs):
+        basis = _give_symbols(inputs)
+        inputs = basis.own_forms()
+    own = FormArithmetic(bits, len(inputs[0][1]) if inputs else 0)
+    run = _expand(flow, own, [*inputs, *map(own.enclose_number, middles)], (values, choices, rough), order)
     rest = _expand(
         flow,
         exact,
@@ -165,17 +190,12 @@ def follow_sub_step(
         order + 1,
     )
     end = []
-    for i in range(count):
-        total, power = run.series[i][0], Fraction(1)
-        for k in range(1, order):
-            power *= length
-            if run.series[i][k] is not None:
-                total = forms.add(total, forms.scale(run.series[i][k], power.numerator, power.denominator))
-        power *= length
-        if rest.series[i][order] is not None:
-            last = exact.scale(rest.series[i][order], power.numerator, power.denominator)
-            total = forms.add(total, forms.enclose_interval(last))
-        end.append(widen_form(total, spread[i]))
+    for i, start in enumerate(starts):
+        last = rest.series[i][order]
+        change = _change_over(own, run.series[i][:order], last, exact, length)
+        if basis is not None:
+            change = expand_form(basis, change)
+        end.append(widen_form(start if change is None else forms.add(start, change), spread[i]))
     return SubStep(
         flow,
         exact,
@@ -184,7 +204,45 @@ def follow_sub_step(
         [[] if n in rough else run.series[n][:order] for n in range(len(nodes))],
         [None if n in rough else rest.series[n][order] for n in range(len(nodes))],
         errors,
+        basis,
     )
+
+
+def _give_symbols(inputs: Sequence[Form]) -> InputBasis:
+    largest = max(map(form_width, inputs)).bit_length()
+    return InputBasis(inputs, (largest + _ROOM + SHARE + 3) // 64 + 1)
+
+
+def expand_form(basis: InputBasis, x: Form | None) -> Form | None:
+    """Over the symbols that the inputs are forms of."""
+    if x is None:
+        return None
+    if not any(x[1]):
+        return x[0], [0] * basis.symbols, x[2]
+    basis.check_room(sum(map(abs, x[1])))
+    coefficients, off = basis.expand([x[0], *x[1]])
+    return x[0], coefficients, x[2] + off
+
+
+def _change_over(
+    forms: FormArithmetic,
+    series: Sequence[Form | None],
+    last: Interval | None,
+    exact: IntervalArithmetic,
+    length: Fraction,
+) -> Form | None:
+    """What a state changes over the sub-step; None: nothing."""
+    total, power = None, Fraction(1)
+    for c in series[1:]:
+        power *= length
+        if c is not None:
+            moved = forms.scale(c, power.numerator, power.denominator)
+            total = moved if total is None else forms.add(total, moved)
+    power *= length
+    if last is not None:
+        rest = forms.enclose_interval(exact.scale(last, power.numerator, power.denominator))
+        total = rest if total is None else forms.add(total, rest)
+    return total
 
 
 def _expand(

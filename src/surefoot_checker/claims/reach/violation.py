@@ -11,7 +11,7 @@ from ...kernel.strict_json import BadCertificate, Refused, expect_integer, expec
 from ...kernel.term import evaluate
 from .cell import Cell, WalkOptions, cell_of_box, cell_terms, reduce_cell, settle_radii
 from .decision import decide_controls
-from .loop_system import ClosedLoop, finest_networks
+from .loop_system import ClosedLoop, finest_sets
 from .period import make_sub_step
 
 MOST_PERIODS = 1_000_000
@@ -35,7 +35,7 @@ def check_violation(
     try:
         return _follow_violation(loop, walk, options, bits)
     except Refused:
-        with finest_networks(loop):
+        with finest_sets(loop):
             return _follow_violation(loop, walk, options, bits)
 
 
