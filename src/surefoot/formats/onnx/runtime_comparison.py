@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from surefoot.errors import SolverFailure, missing_backend
 from surefoot.formats.onnx.protobuf import read_model_bytes
 from surefoot.formats.onnx.reader import TranslatedGraph, translate_onnx_graph
+from surefoot.network.tree_bounds import tree_magnitudes, tree_ranges
 from surefoot.problem.meaning.inference import infer_all_values
 from surefoot.problem.network import (
     Activation,
@@ -32,6 +33,7 @@ from surefoot.problem.network import (
     Pick,
     Shape,
 )
+from surefoot.problem.tree_ensemble import TreeEnsemble, count_addends
 
 Array64: TypeAlias = NDArray[np.float64]
 _CHUNK = 2**16  # numbers in a value at a time: they stay in the cache
@@ -189,6 +191,10 @@ def _node_difference(node: Node, values: list[Array32], apart: list[Array64], si
             return apart[source][:, indices]
         case Join(several):
             return np.concatenate([apart[s] for s in several], axis=1)
+        case TreeEnsemble(source):
+            other_leaf = (apart[source] > 0).any(axis=1, keepdims=True)
+            sums = 2 * _UNIT * count_addends(node) * tree_magnitudes(node)
+            return np.where(other_leaf, tree_ranges(node), 0.0) + sums
 
 
 def _difference_scale(kind: Constant, constant: Array32) -> Array64:
