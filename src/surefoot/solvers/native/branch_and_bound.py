@@ -61,6 +61,7 @@ from surefoot.solvers.native.proof.proof_log import (
     log_exact_refutation,
 )
 from surefoot.solvers.native.proof.region_splitting import split_between_regions
+from surefoot.solvers.native.threshold_splits import choose_split_places, input_thresholds
 
 _MEMORY = 1_200_000_000  # bytes of open boxes
 _GIVEN_UP = 64  # boxes at the precision floor after which the search ends
@@ -90,11 +91,13 @@ class InputSearch:
     visited: int = 0
     in_reals: bool = False  # some box was closed for real arithmetic only
     stack: BatchStack[BoxDomains] = field(default_factory=BatchStack)
+    thresholds: tuple[tuple[Array, Array], ...] = field(init=False)  # of decision trees, by input
     neurons: int = field(init=False)
     bytes: int = field(init=False)  # of one open box
 
     def __post_init__(self) -> None:
         widths = self.problem.network.widths()
+        self.thresholds = input_thresholds(self.problem)
         self.neurons = sum(widths[v] for v in self.plan.kept)
         self.bytes = 16 * (widths[0] + self.neurons) + len(self.goal.sets) + 16
 
@@ -351,7 +354,8 @@ def _split_boxes(s: InputSearch, rest: BoxDomains, able: Mask, slopes: Array, ag
     width = rest.box.high - rest.box.low
     span = np.maximum(s.problem.high - s.problem.low, 1e-300)
     column = np.where(able, width * slopes + 1e-9 * width / span, -1.0).argmax(axis=1)
-    halves = halve_boxes(rest.box, column, s.problem.whole, s.problem.single)
+    places = choose_split_places(s.thresholds, rest.box, column) if s.thresholds else None
+    halves = halve_boxes(rest.box, column, s.problem.whole, s.problem.single, places)
     numbers: tuple[NDArray[np.int64], ...] = (rest.node, rest.node)
     if s.ledger is not None:
         index = np.arange(len(rest))
