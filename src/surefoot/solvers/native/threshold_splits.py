@@ -114,7 +114,7 @@ def choose_split_places(
         if not inside.size:
             continue
         size = max(abs(low), abs(high))
-        room = _ROOM * blurred * (UNIT32 * size + SMALLEST) + _FINE * np.abs(inside)
+        room = _ROOM * blurred * (UNIT32 * size + SMALLEST) + _FINE * size
         both = np.sort(np.concatenate([inside - room, inside + room]))
         both = both[(both > low) & (both < high)]
         if both.size:
