@@ -1,4 +1,4 @@
-"""Trees as files write them, as one node of a network: every test becomes `x <= threshold` of float32 numbers.
+"""Trees as files write them, as one node of a network: every test becomes `x <= threshold` in float32.
 
 x < t is x <= the float32 number before t, and a test of equality is two tests. Missing values do not occur:
 what is observed always has a value, so it does not matter which way a file sends them.

@@ -105,8 +105,11 @@ def _before_classes(step: OnnxNode, place: int, output: str) -> Head:
         return Head(step.outputs[1], "argmax", ("label head dropped: outputs are the scores",))
     if not is_dropped_transform(attributes):
         return Head(output)
-    kind = str(attributes.get("post_transform")).lower()
-    return Head(step.outputs[1], "softmax", (f"{kind} head of the trees dropped: outputs are logits",))
+    if attributes.get("post_transform") == "LOGISTIC":
+        note = "logistic head dropped: outputs are 0 and the sum of the trees"
+    else:
+        note = "softmax head dropped: outputs are logits"
+    return Head(step.outputs[1], "softmax", (note,))
 
 
 def _behind_wrappers(producers: Mapping[str, OnnxNode], name: str) -> OnnxNode | None:

@@ -1,8 +1,8 @@
 """Operators of the domain ai.onnx.ml: tree ensembles as skl2onnx and onnxmltools write them, and scalers.
 
-Leaves are added from the first tree to the last and the base values after them, as ONNX Runtime does it. What a
-classifier makes of its sums follows ONNX Runtime where it goes beyond the standard: for two classes of which
-only the first has weights, the sum is that of the second class.
+Leaves are added from the first tree to the last and the base values after them, as ONNX Runtime does it.
+What a classifier makes of its sums follows ONNX Runtime where it goes beyond the standard: for two classes
+of which only the first has weights, the sum is that of the second class.
 """
 
 from __future__ import annotations
@@ -66,7 +66,6 @@ def translate_classifier(
     if not one:
         return [None, sums]
     if transform == "LOGISTIC":
-        builder.note("logistic head dropped: outputs are 0 and the sum of the trees")
         factors, constants = [0.0, 1.0], [0.0, 0.0]
     elif _are_all_positive(attributes):
         factors, constants = [-1.0, 1.0], [1.0, 0.0]
