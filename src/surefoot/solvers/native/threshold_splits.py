@@ -33,8 +33,17 @@ class _SingleInputs:
     roundings: Array
 
 
-def input_thresholds(problem: CompiledQuery) -> tuple[tuple[Array, Array], ...]:
-    """By input: thresholds in order, and how many float32 roundings of the input blur each."""
+@dataclass(frozen=True, slots=True, eq=False)
+class InputThresholds:
+    """The thresholds of one input in order."""
+
+    places: Array
+    roundings: Array  # how many float32 roundings of the input blur each
+    grid: bool  # whether the input has neighbours
+
+
+def input_thresholds(problem: CompiledQuery) -> tuple[InputThresholds, ...]:
+    """By input; nothing for a network without trees."""
     network, found = problem.network, list[list[tuple[float, float]]]()
     found = [[] for _ in problem.low]
     if not network.has_trees():
@@ -50,7 +59,10 @@ def input_thresholds(problem: CompiledQuery) -> tuple[tuple[Array, Array], ...]:
                 places = (thresholds.astype(np.float64) - read.shift[entry]) / slope
                 found[column] += [(t, float(read.roundings[entry])) for t in places.tolist()]
     several = [np.array(sorted(set(pairs))).reshape(-1, 2) for pairs in found]
-    return tuple((pairs[:, 0], pairs[:, 1]) for pairs in several)
+    return tuple(
+        InputThresholds(pairs[:, 0].copy(), pairs[:, 1].copy(), bool(grid))
+        for pairs, grid in zip(several, problem.grid, strict=True)
+    )
 
 
 def _trace_single_inputs(network: Network, problem: CompiledQuery) -> list[_SingleInputs]:
@@ -101,22 +113,29 @@ def _select_single_rows(x: _SingleInputs, weights: Array, bias: Array) -> _Singl
     return _SingleInputs(column, factor * x.slope[entry], factor * x.shift[entry] + bias, x.roundings[entry])
 
 
-def choose_split_places(
-    thresholds: tuple[tuple[Array, Array], ...], box: BoxArray, column: NDArray[np.intp]
-) -> Array:
-    """For each box a place along its column, NaN where no threshold is strictly inside."""
-    found = np.full(len(column), np.nan)
-    for row, entry in enumerate(column.tolist()):
-        places, roundings = thresholds[entry]
-        low, high = float(box.low[row, entry]), float(box.high[row, entry])
-        near = slice(*np.searchsorted(places, (low, np.nextafter(high, np.inf))).tolist())
-        inside, blurred = places[near], roundings[near]
-        if not inside.size:
+def find_split_places(thresholds: tuple[InputThresholds, ...], box: BoxArray) -> tuple[Array, Array]:
+    """By box and input a place to split at, NaN where there is none, and how many thresholds are inside."""
+    places, counts = np.full(box.low.shape, np.nan), np.zeros(box.low.shape)
+    for column, own in enumerate(thresholds):
+        if not own.places.size:
             continue
-        size = max(abs(low), abs(high))
-        room = _ROOM * blurred * (UNIT32 * size + SMALLEST) + _FINE * size
-        both = np.sort(np.concatenate([inside - room, inside + room]))
-        both = both[(both > low) & (both < high)]
-        if both.size:
-            found[row] = both[both.size // 2]
-    return found
+        low, high = box.low[:, column], box.high[:, column]
+        first = np.searchsorted(own.places, low, "left")
+        last = np.searchsorted(own.places, high, "right")
+        inside = last > first
+        middle = np.where(inside, (first + last) // 2, 0)
+        at, blur = own.places[middle], own.roundings[middle]
+        size = np.maximum(np.abs(low), np.abs(high))
+        room = _ROOM * blur * (UNIT32 * size + SMALLEST) + _FINE * size
+        # What is not rounded and at most the threshold is below it, the threshold included.
+        before, after = np.where(blur > 0, at - room, at), at + room
+        if own.grid:
+            before = np.where(blur > 0, before, np.where(at < high, at, np.nan))
+            usable = (before >= low) & (before < high)
+        else:
+            usable = (before > low) & (before < high)
+        found = np.where(usable, before, np.nan)
+        found = np.where((after > low) & (after < high) & ((blur > 0) | ~usable), after, found)
+        places[:, column] = np.where(inside, found, np.nan)
+        counts[:, column] = last - first
+    return places, counts
