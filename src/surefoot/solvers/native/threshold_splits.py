@@ -105,6 +105,9 @@ def _trace_single_inputs(network: Network, problem: CompiledQuery) -> list[_Sing
 
 def _select_single_rows(x: _SingleInputs, weights: Array, bias: Array) -> _SingleInputs:
     """Rows with one coefficient that counts; errors of representation have tiny ones."""
+    if not weights.shape[1]:
+        none = np.zeros(len(bias))
+        return _SingleInputs(np.full(len(bias), -1), none, none, none)
     alone = np.count_nonzero(weights, axis=1) == 1
     entry = np.abs(weights).argmax(axis=1)
     rows = np.arange(len(bias))
