@@ -112,6 +112,12 @@ def _before_classes(step: OnnxNode, place: int, output: str) -> Head:
     return Head(step.outputs[1], "softmax", (note,))
 
 
+def makes_probabilities(step: OnnxNode, head: Head) -> bool:
+    """Whether this is the classifier of the scores, and turns them into probabilities itself."""
+    trees = step.domain == TREES_DOMAIN and step.op == "TreeEnsembleClassifier"
+    return trees and head.scores in step.outputs and is_dropped_transform(step.attributes())
+
+
 def _behind_wrappers(producers: Mapping[str, OnnxNode], name: str) -> OnnxNode | None:
     step, seen = producers.get(name), 0
     while step is not None and step.op in _WRAPPERS and step.inputs and seen <= len(producers):

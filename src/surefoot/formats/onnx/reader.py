@@ -25,6 +25,7 @@ from surefoot.formats.onnx.output_head import (
     check_head,
     find_classifier_scores,
     find_head,
+    makes_probabilities,
     skip_zip_map,
 )
 from surefoot.formats.onnx.protobuf import (
@@ -53,6 +54,7 @@ class TranslatedGraph:
     input: str
     shape: tuple[int, ...]  # of the input, the batch taken as one
     scores: str  # the tensor that is the network's output
+    transformed: bool = False  # whether that tensor is the softmax of it: its node makes both
 
 
 def read_onnx_network(path: Path, *, output: str | None = None) -> Network:
@@ -85,9 +87,11 @@ def translate_onnx_graph(data: bytes, name: str, *, output: str | None = None) -
         nodes = "1 node that does" if left_out == 1 else f"{left_out} nodes that do"
         builder.note(f"pruned {nodes} not reach output {quote_onnx_name(target)}")
     # Scores that no node produces are the input itself, which cannot be asked for as an output.
-    scores = head.scores if head.kind and steps else ""
+    # And what a classifier of trees makes of its scores is in the same node.
+    transformed = any(makes_probabilities(step, head) for step in steps)
+    scores = head.scores if head.kind and steps and not transformed else ""
     network = replace(builder.network(builder.flat(result), name), head=head.kind, scores=scores)
-    return TranslatedGraph(network, graph, steps, given, shape, head.scores)
+    return TranslatedGraph(network, graph, steps, given, shape, head.scores, transformed)
 
 
 def _choose_output(graph: OnnxGraph, wanted: str | None) -> str:
