@@ -194,6 +194,15 @@ def _find_root(tree: int, nodes: Mapping[int, FileNode]) -> int:
     roots = [number for number in nodes if number not in reached]
     if len(roots) != 1:
         raise malformed_model(f"tree {tree} has {len(roots)} roots")
+    seen, waiting = {roots[0]}, [roots[0]]
+    while waiting:
+        branch = nodes.get(waiting.pop())
+        if isinstance(branch, FileBranch):
+            fresh = {branch.holds, branch.fails} - seen
+            seen |= fresh
+            waiting += fresh
+    if left_out := nodes.keys() - seen:
+        raise malformed_model(f"nothing leads to node {min(left_out)} of tree {tree}")
     return roots[0]
 
 
