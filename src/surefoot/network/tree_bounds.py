@@ -12,7 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.network.directed_rounding import TINY, Array, BoxArray, gamma_factor
-from surefoot.problem.tree_ensemble import LeafCells, TreeEnsemble, count_addends, leaf_cells, tree_slices
+from surefoot.problem.tree_ensemble import (
+    LeafCells,
+    TreeEnsemble,
+    count_addends,
+    leaf_cells,
+    leaves_below,
+    tree_slices,
+)
 
 Mask = NDArray[np.bool_]
 _WORK = 2**23  # entries of one array
@@ -56,10 +63,9 @@ def tree_interval(node: TreeEnsemble, box: BoxArray) -> BoxArray:
 @lru_cache(maxsize=64)
 def tree_magnitudes(node: TreeEnsemble) -> Array:
     """At least the sum of the largest absolute values of all addends, by output."""
-    cells = leaf_cells(node)
     total = np.abs(node.start.astype(np.float64))
-    for part in tree_slices(cells):
-        total = total + np.abs(cells.values[part]).max(axis=0)
+    for root in node.roots.tolist():
+        total = total + np.abs(node.leaves[leaves_below(node, root)].astype(np.float64)).max(axis=0)
     return np.asarray(total * (1.0 + gamma_factor(count_addends(node) + 2)))
 
 

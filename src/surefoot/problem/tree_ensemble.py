@@ -89,6 +89,18 @@ def count_addends(node: TreeEnsemble) -> int:
     return int(node.roots.size) + bool(node.start.any())
 
 
+def leaves_below(node: TreeEnsemble, root: int) -> list[int]:
+    """The leaves of a tree, whether or not an input reaches them."""
+    seen, waiting = {root}, [root]
+    while waiting:
+        place = waiting.pop()
+        if place >= 0:
+            fresh = {int(node.lower[place]), int(node.upper[place])} - seen
+            seen |= fresh
+            waiting += fresh
+    return sorted(-1 - place for place in seen if place < 0)
+
+
 @lru_cache(maxsize=64)
 def leaf_cells(node: TreeEnsemble) -> LeafCells:
     """The cells of all trees; `Unsupported` if there are too many to look at."""
