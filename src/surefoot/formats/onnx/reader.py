@@ -83,7 +83,7 @@ def translate_onnx_graph(data: bytes, name: str, *, output: str | None = None) -
     check_head(head, result.shape)
     declared = graph.inputs[given]
     _check_batch(builder, given, declared, result.shape)
-    if left_out := len(graph.steps) - len(_needed_nodes(graph, target)):
+    if left_out := _count_left_out(graph, target):
         nodes = "1 node that does" if left_out == 1 else f"{left_out} nodes that do"
         builder.note(f"pruned {nodes} not reach output {quote_onnx_name(target)}")
     # Scores that no node produces are the input itself, which cannot be asked for as an output.
@@ -92,6 +92,13 @@ def translate_onnx_graph(data: bytes, name: str, *, output: str | None = None) -
     scores = head.scores if head.kind and steps and not transformed else ""
     network = replace(builder.network(builder.flat(result), name), head=head.kind, scores=scores)
     return TranslatedGraph(network, graph, steps, given, shape, head.scores, transformed)
+
+
+def _count_left_out(graph: OnnxGraph, target: str) -> int:
+    """Nodes that the output does not need; what renames the label of a classifier of trees does not count."""
+    needed = _needed_nodes(graph, target)
+    renames = ("Cast", "Identity", "ZipMap") if graph.trees_opset is not None else ()
+    return sum(step not in needed and step.op not in renames for step in graph.steps)
 
 
 def _choose_output(graph: OnnxGraph, wanted: str | None) -> str:
