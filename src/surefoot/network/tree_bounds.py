@@ -25,17 +25,32 @@ Mask = NDArray[np.bool_]
 _WORK = 2**23  # entries of one array
 
 
-def reachable_leaves(cells: LeafCells, box: BoxArray) -> Mask:
+def reachable_leaves(node: TreeEnsemble, box: BoxArray) -> Mask:
     """Which cells (columns) some point of each box (rows) lies in; every cell of a tree of an empty box."""
-    found = np.ones((len(box.low), len(cells.leaf)), dtype=np.bool_)
+    low, high = np.ascontiguousarray(box.low), np.ascontiguousarray(box.high)
+    return _find_reachable(node, low.tobytes(), high.tobytes(), low.shape[-1])
+
+
+@lru_cache(maxsize=8)  # the same boxes are asked about several times
+def _find_reachable(node: TreeEnsemble, low_bytes: bytes, high_bytes: bytes, width: int) -> Mask:
+    cells = leaf_cells(node)
+    low, high = (np.frombuffer(b, dtype=np.float64).reshape(-1, width) for b in (low_bytes, high_bytes))
+    found = np.ones((len(low), len(cells.leaf)), dtype=np.bool_)
     for column in range(cells.feature.shape[1]):
         entry = cells.feature[:, column]
-        found &= (box.low[:, entry] <= cells.high[:, column]) & (box.high[:, entry] > cells.low[:, column])
+        found &= (low[:, entry] <= cells.high[:, column]) & (high[:, entry] > cells.low[:, column])
     some = np.logical_or.reduceat(found, cells.first, axis=1) if len(cells.leaf) else found
     if not some.all():
         counts = np.diff(np.append(cells.first, len(cells.leaf)))
         found |= np.repeat(~some, counts, axis=1)
+    found.setflags(write=False)
     return found
+
+
+def _used_cells(cells: LeafCells, reached: Mask) -> tuple[Mask, Array, NDArray[np.int64]]:
+    """Without the cells that no box reaches: the others' columns, values and the first of each tree."""
+    used = np.flatnonzero(reached.any(axis=0))
+    return reached[:, used], cells.values[used], np.searchsorted(used, cells.first)
 
 
 def tree_interval(node: TreeEnsemble, box: BoxArray) -> BoxArray:
@@ -48,12 +63,12 @@ def tree_interval(node: TreeEnsemble, box: BoxArray) -> BoxArray:
     step = max(1, _WORK // max(1, len(cells.leaf) * max(1, width)))
     for begin in range(0, len(low), step):
         part = slice(begin, begin + step)
-        reached = reachable_leaves(cells, flat.pick(part))[..., None]
         if node.roots.size:
-            least = np.where(reached, cells.values, np.inf)
-            most = np.where(reached, cells.values, -np.inf)
-            low[part] += np.minimum.reduceat(least, cells.first, axis=1).sum(axis=1)
-            high[part] += np.maximum.reduceat(most, cells.first, axis=1).sum(axis=1)
+            reached, values, first = _used_cells(cells, reachable_leaves(node, flat.pick(part)))
+            least = np.where(reached[..., None], values, np.inf)
+            most = np.where(reached[..., None], values, -np.inf)
+            low[part] += np.minimum.reduceat(least, first, axis=1).sum(axis=1)
+            high[part] += np.maximum.reduceat(most, first, axis=1).sum(axis=1)
     if count_addends(node) > 1:
         error = gamma_factor(count_addends(node) + 2) * tree_magnitudes(node)
         low, high = low - error, high + error
@@ -91,9 +106,9 @@ def bound_tree_rows(node: TreeEnsemble, box: BoxArray, rows: Array) -> tuple[Arr
     step = max(1, _WORK // max(1, len(cells.leaf) * rows.shape[1]))
     for begin in range(0, len(least) if node.roots.size else 0, step):
         part = slice(begin, begin + step)
-        reached = reachable_leaves(cells, box.pick(part))[:, None]
-        heights = np.where(reached, rows[part] @ cells.values.T, np.inf)
-        least[part] += np.minimum.reduceat(heights, cells.first, axis=2).sum(axis=2)
+        reached, values, first = _used_cells(cells, reachable_leaves(node, box.pick(part)))
+        heights = np.where(reached[:, None], rows[part] @ values.T, np.inf)
+        least[part] += np.minimum.reduceat(heights, first, axis=2).sum(axis=2)
     count = count_addends(node) + node.leaves.shape[1] + 4
     slack = gamma_factor(count) * (np.abs(rows) @ tree_magnitudes(node)) + TINY
     return least, slack
@@ -103,18 +118,20 @@ def lowest_outputs(node: TreeEnsemble, box: BoxArray, row: Array) -> tuple[Array
     """About where a row (one per box) is least: that value, and the sum of the leaves that give it."""
     cells = leaf_cells(node)
     total = np.broadcast_to(node.start.astype(np.float64), row.shape).copy()
-    for begin in range(0, len(total), step := max(1, _WORK // max(1, len(cells.leaf)))):
+    step = max(1, _WORK // max(1, len(cells.leaf)))
+    for begin in range(0, len(total) if node.roots.size else 0, step):
         part = slice(begin, begin + step)
-        heights = np.where(reachable_leaves(cells, box.pick(part)), row[part] @ cells.values.T, np.inf)
-        for tree in tree_slices(cells):
-            total[part] += cells.values[tree][heights[:, tree].argmin(axis=1)]
+        reached, values, first = _used_cells(cells, reachable_leaves(node, box.pick(part)))
+        heights = np.where(reached, row[part] @ values.T, np.inf)
+        ends = [*first.tolist()[1:], heights.shape[1]]
+        for start, end in zip(first.tolist(), ends, strict=True):
+            total[part] += values[start + heights[:, start:end].argmin(axis=1)]
     return (row * total).sum(axis=1), total
 
 
 def are_constant_on_boxes(node: TreeEnsemble, box: BoxArray) -> Mask:
     """For which boxes every tree has one leaf."""
-    cells = leaf_cells(node)
-    return np.asarray(reachable_leaves(cells, box).sum(axis=1) == node.roots.size)
+    return np.asarray(reachable_leaves(node, box).sum(axis=1) == node.roots.size)
 
 
 def split_gains(node: TreeEnsemble, box: BoxArray, row: Array) -> Array:
@@ -122,7 +139,7 @@ def split_gains(node: TreeEnsemble, box: BoxArray, row: Array) -> Array:
     cells, gains = leaf_cells(node), np.zeros_like(box.low)
     if not node.roots.size:
         return gains
-    heights, reached = row @ cells.values.T, reachable_leaves(cells, box)
+    heights, reached = row @ cells.values.T, reachable_leaves(node, box)
     least = np.minimum.reduceat(np.where(reached, heights, np.inf), cells.first, axis=1)
     most = np.maximum.reduceat(np.where(reached, heights, -np.inf), cells.first, axis=1)
     counts = np.diff(np.append(cells.first, len(cells.leaf)))

@@ -73,15 +73,48 @@ def check_trees(node: TreeEnsemble, width: int, number: int) -> None:
 
 def find_leaves(node: TreeEnsemble, inputs: Floats | NDArray[np.float64]) -> Indices:
     """The leaf of every tree, a row for each input."""
-    place = np.broadcast_to(node.roots, (len(inputs), node.roots.size)).copy()
-    if not node.features.size:
-        return -1 - place
-    rows = np.arange(len(inputs))[:, None]
-    while (place >= 0).any():
-        at = np.maximum(place, 0)
-        below = inputs[rows, node.features[at]] <= node.thresholds[at]
-        place = np.where(place < 0, place, np.where(below, node.lower[at], node.upper[at]))
-    return -1 - place
+    walk = _walking_tables(node)
+    place = np.broadcast_to(walk.roots, (len(inputs), walk.roots.size)).copy()
+    first = (np.arange(len(inputs), dtype=np.int64) * inputs.shape[1])[:, None]
+    flat = np.ascontiguousarray(inputs).ravel()
+    for _ in range(walk.depth):
+        above = ~(flat[first + walk.features[place]] <= walk.thresholds[place])
+        place = walk.children[2 * place + above]
+    return place - node.features.size
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _WalkingTables:
+    """Branches, and after them the leaves as branches that lead to themselves: every walk is as long."""
+
+    features: Indices
+    thresholds: Floats
+    children: Indices  # two for each
+    roots: Indices
+    depth: int
+
+
+@lru_cache(maxsize=64)
+def _walking_tables(node: TreeEnsemble) -> _WalkingTables:
+    count, leaves = node.features.size, len(node.leaves)
+    own = np.arange(count, count + leaves)
+
+    def number(references: Indices) -> Indices:
+        return np.where(references < 0, count - 1 - references, references)
+
+    children = np.concatenate(
+        [np.stack([number(node.lower), number(node.upper)], 1), np.stack([own, own], 1)]
+    )
+    depth = np.zeros(count + leaves, dtype=np.int64)
+    for place in range(count - 1, -1, -1):  # children come later
+        depth[place] = 1 + depth[children[place]].max()
+    return _WalkingTables(
+        np.concatenate([node.features, np.zeros(leaves, dtype=np.int64)]),
+        np.concatenate([node.thresholds, np.zeros(leaves, dtype=np.float32)]),
+        children.ravel(),
+        number(node.roots),
+        int(depth[number(node.roots)].max(initial=0)),
+    )
 
 
 def count_addends(node: TreeEnsemble) -> int:
