@@ -23,6 +23,7 @@ from surefoot.problem.network import (
     Pick,
     Shape,
 )
+from surefoot.problem.tree_ensemble import TreeEnsemble
 from surefoot.term.evaluate import Undefined
 
 Enclosure = tuple[Fraction, Fraction]
@@ -78,6 +79,21 @@ def _node(node: Node, values: list[list[Enclosure]]) -> list[Enclosure]:
             return [values[source][i] for i in indices]
         case Join(several):
             return [x for source in several for x in values[source]]
+        case TreeEnsemble(source):
+            return _add_leaves(node, values[source])
+
+
+def _add_leaves(node: TreeEnsemble, x: list[Enclosure]) -> list[Enclosure]:
+    total = [Fraction(float(s)) for s in node.start]
+    for root in node.roots:
+        place = int(root)
+        while place >= 0:
+            threshold, (low, high) = Fraction(float(node.thresholds[place])), x[node.features[place]]
+            if low <= threshold < high:
+                raise Undefined("a threshold within the digits that are known")
+            place = int(node.lower[place] if high <= threshold else node.upper[place])
+        total = [t + Fraction(float(w)) for t, w in zip(total, node.leaves[-1 - place], strict=True)]
+    return [(t, t) for t in total]
 
 
 def _row(weights: np.ndarray, bias: np.float32, x: list[Enclosure]) -> Enclosure:

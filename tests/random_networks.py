@@ -20,6 +20,7 @@ from surefoot.problem.network import (
     freeze_float32,
     freeze_indices,
 )
+from tests.laws.tree_ensembles import random_trees
 
 _PARAMETERS = {
     Shape.LEAKY_RELU: [(0.125,), (-0.5,), (1.5,), (0.0,)],
@@ -30,14 +31,15 @@ _KINDS = ["affine", "affine", "activation", "activation", "elementwise", "combin
 
 
 @st.composite
-def networks(draw: st.DrawFn, most_nodes: int = 6, smooth: bool = True) -> Network:
+def networks(draw: st.DrawFn, most_nodes: int = 6, smooth: bool = True, trees: bool = True) -> Network:
     """A network of up to 4 inputs; weights spread over scales, with zeros and small integers among them.
 
     Most divisors are kept away from zero; the others may be anything.
     """
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     widths, nodes = [draw(st.integers(1, 4))], list[Node]()
-    for kind in draw(st.lists(st.sampled_from(_KINDS), min_size=1, max_size=most_nodes)):
+    kinds = [*_KINDS, "trees"] if trees else _KINDS
+    for kind in draw(st.lists(st.sampled_from(kinds), min_size=1, max_size=most_nodes)):
         node, width = _node(draw, rng, kind, widths, smooth)
         if isinstance(node, Combine) and node.pairing is Pairing.DIVIDE and draw(st.integers(0, 3)):
             clip = draw(st.sampled_from(_AWAY_FROM_ZERO))
@@ -55,6 +57,7 @@ def of_one_node() -> dict[str, Network]:
         **{f"constant {k.value}": Elementwise(0, k, freeze_float32([2, -0.5])) for k in Constant},
         **{s.value: Activation(0, s, _PARAMETERS.get(s, [()])[0]) for s in Shape},
         **{f"pair {p.value}": Combine(0, 0, p) for p in Pairing},
+        "trees": random_trees(np.random.default_rng(2), 2, 2, 2, 4, even=True),
     }
     return {name: Network(2, (node,), name) for name, node in nodes.items()}
 
@@ -94,6 +97,10 @@ def _node(
         case "pick":
             indices = rng.integers(0, width, size=draw(st.integers(1, 4)))
             return Pick(source, freeze_indices(indices)), indices.size
+        case "trees":
+            outputs, count = draw(st.integers(1, 3)), draw(st.integers(1, 3))
+            node = random_trees(rng, width, outputs, count, 4, even=draw(st.booleans()))
+            return replace(node, source=source), outputs
     several = (source, draw(st.integers(0, last)))
     return Join(several), sum(widths[s] for s in several)
 

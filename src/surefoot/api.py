@@ -103,6 +103,7 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
         Pick as Pick, Shape as Shape, dense_network as dense_network, freeze_float32 as freeze_float32,
         freeze_indices as freeze_indices, shift_node_sources as shift_node_sources,
     )
+    from surefoot.problem.tree_ensemble import TreeEnsemble as TreeEnsemble
     from surefoot.problem.policy import (
         RANDOM as RANDOM, Branch as Branch, Choose as Choose, EdgesOf as EdgesOf,
         NeuralPolicy as NeuralPolicy, OraclePolicy as OraclePolicy, ProgramPolicy as ProgramPolicy,
@@ -408,6 +409,7 @@ _TOOL_SECTIONS: tuple[dict[str, str], ...] = (  # beside these, for the command 
             "Activation Affine Combine Constant Elementwise Join Node Pairing Pick Shape dense_network "
             "freeze_float32 freeze_indices shift_node_sources"
         ),
+        ".problem.tree_ensemble": "TreeEnsemble",
         ".network.evaluate": "evaluate_network_batch",
         ".network.interval": "interval_bounds",
         ".problem.meaning.decision": "observation_vector",

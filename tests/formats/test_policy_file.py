@@ -68,7 +68,7 @@ def test_every_policy_says_whether_it_is_normalised(tmp_path: Path) -> None:
         assert infer_outputs(policy.network, POINTS) == pytest.approx(halved, rel=1e-5)
 
 
-ALL = "fix: ONNX (also gzipped), Stable-Baselines3 .zip and .nnet are read"
+ALL = "fix: ONNX (also gzipped), Stable-Baselines3 .zip, XGBoost JSON and .nnet are read"
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from surefoot.problem.network import (
     Pick,
     dense_network,
 )
+from surefoot.problem.tree_ensemble import TreeEnsemble, find_leaves
 from surefoot.simulate.batch.network_columns import compile_column_network
 from surefoot.term.evaluate import Undefined
 
@@ -185,6 +186,9 @@ def _computed(node: Node, values: list[np.ndarray], add: object) -> np.ndarray:
             return values[source][indices]
         case Join(several):
             return np.concatenate([values[s] for s in several])
+        case TreeEnsemble(source):
+            leaves = node.leaves[find_leaves(node, values[source][None])[0]]
+            return add(leaves.astype(np.float64), node.start).astype(np.float32)
 
 
 @law

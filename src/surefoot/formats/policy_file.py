@@ -17,12 +17,13 @@ from surefoot.formats.untrusted.pickle_opcodes import read_pickle
 from surefoot.formats.untrusted.regular_file import read_input_bytes
 from surefoot.formats.untrusted.torch_file import is_torch_archive, read_state_dict
 from surefoot.formats.untrusted.zip_archive import is_zip, open_archive
+from surefoot.formats.xgboost_json import is_xgboost_json, read_xgboost_network
 from surefoot.problem.network import Network
 from surefoot.term.arguments import describe_value
 
 __all__ = ["LoadedPolicy", "load_policy"]
 
-SUPPORTED = "ONNX (also gzipped), Stable-Baselines3 .zip and .nnet are read"
+SUPPORTED = "ONNX (also gzipped), Stable-Baselines3 .zip, XGBoost JSON and .nnet are read"
 _EXPORT = "export the policy to ONNX, or give the .zip that Stable-Baselines3 saved"
 _NNET = re.compile(rb"//|\s*\d+\s*,\s*\d+\s*,\s*\d+\s*,\s*\d+\s*,?\s*\n")
 _GZIP = b"\x1f\x8b"
@@ -57,12 +58,22 @@ def load_policy(
         raise InvalidProblem("only ONNX files have named outputs", fix="leave --output out", where=str(path))
     if kind == "sb3":
         return read_sb3(path, normalization=normalization, activation=activation)
-    network = _read_onnx(data, path, output) if kind == "onnx" else read_nnet(path)
+    network = _read_network(kind, data, path, output)
     head: Literal["argmax", "scores"] = "argmax" if network.head == "argmax" else "scores"
     if normalization is None:
         return LoadedPolicy(network, head, kind, notes=(*network.notes, NOT_NORMALISED))
     network = prepend_normalization(network, normalization)
     return LoadedPolicy(network, head, kind, notes=network.notes)
+
+
+def _read_network(kind: str, data: bytes, path: Path, output: str | None) -> Network:
+    match kind:
+        case "onnx":
+            return _read_onnx(data, path, output)
+        case "xgboost":
+            return read_xgboost_network(data, path.name.split(".")[0], str(path))
+        case _:
+            return read_nnet(path)
 
 
 def _read_onnx(data: bytes, path: Path, output: str | None) -> Network:
@@ -77,7 +88,7 @@ def _read_onnx(data: bytes, path: Path, output: str | None) -> Network:
 
 
 def _detect_format(data: bytes, path: Path) -> str:
-    """`sb3`, `onnx` or `nnet`; everything else is an error that says what the file is."""
+    """`sb3`, `onnx`, `xgboost` or `nnet`; everything else is an error that says what the file is."""
     where = str(path)
     if is_zip(data):
         archive = open_archive(data, where)
@@ -86,6 +97,12 @@ def _detect_format(data: bytes, path: Path) -> str:
         if is_torch_archive(archive):
             raise _torch_refusal(data, where)
         raise Unsupported("this zip is no saved policy", fix=SUPPORTED, where=where)
+    if is_xgboost_json(data):
+        return "xgboost"
+    if data.startswith(b"tree\nversion="):
+        what = "a model of LightGBM, which adds leaves in float64"
+        fix = "convert it with onnxmltools.convert_lightgbm and check the ONNX file"
+        raise Unsupported(what, fix=fix, where=where)
     if _NNET.match(data):
         return "nnet"
     if data.startswith(_GZIP) or data[:1] in _ONNX_FIRST_BYTES:

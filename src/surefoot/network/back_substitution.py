@@ -27,6 +27,7 @@ from surefoot.network.directed_rounding import (
 )
 from surefoot.network.interval import interval_bounds, node_interval
 from surefoot.network.relaxation import Relaxation, relax_value
+from surefoot.network.tree_bounds import bound_tree_rows
 from surefoot.problem.network import (
     Activation,
     Affine,
@@ -41,6 +42,7 @@ from surefoot.problem.network import (
     Pick,
     node_sources,
 )
+from surefoot.problem.tree_ensemble import TreeEnsemble
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -256,6 +258,12 @@ def _substitute_node(
     node: Node, relaxation: Relaxation | None, number: int, rows: Array, pending: _PendingRows
 ) -> None:
     match node:
+        case TreeEnsemble(source):
+            pending.account(number, rows)
+            least, slack = bound_tree_rows(node, pending.boxes[source], rows)
+            pending.slack = pending.slack + slack
+            _add_constant(pending, least)
+            return
         case Affine():
             pending.account_affine(number, rows)
         case Pick(source, indices):
@@ -338,6 +346,8 @@ def linear_preimages(
                 if kind is Constant.ADD
                 else rows * (factor if kind is Constant.MULTIPLY else 1.0 / factor),
             )
+        case TreeEnsemble():
+            return  # it is constant between its thresholds
         case _:
             raise AssertionError("every other node is relaxed")
 

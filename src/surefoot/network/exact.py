@@ -30,6 +30,7 @@ from surefoot.problem.network import (
     Pick,
     Shape,
 )
+from surefoot.problem.tree_ensemble import TreeEnsemble
 from surefoot.term.evaluate import Undefined
 
 _ROOM = 62 - 24  # places by which a mantissa can be moved within 64 bits
@@ -88,6 +89,8 @@ def _evaluate_node(node: Node, values: list[_ScaledVector]) -> _ScaledVector:
             )
         case Join(several):
             return _concatenate_vectors([values[s] for s in several])
+        case TreeEnsemble(source):
+            return _add_leaves(node, values[source])
 
 
 def dyadic_integers(array: Array32) -> tuple[np.ndarray[tuple[int, ...], np.dtype[np.object_]], int]:
@@ -117,6 +120,17 @@ def _apply_affine(x: _ScaledVector, weights: Array32, bias: Array32) -> _ScaledV
     up, factor = 1 << (exponent - weight_exponent), x.denominator << (exponent - bias_exponent)
     numerators = [int(p) * up + int(c) * factor for p, c in zip(products, constants, strict=True)]
     return _ScaledVector(numerators, x.denominator << exponent)
+
+
+def _add_leaves(node: TreeEnsemble, x: _ScaledVector) -> _ScaledVector:
+    given, total = _scaled_to_fractions(x), [Fraction(float(s)) for s in node.start]
+    for root in node.roots.tolist():
+        place = int(root)
+        while place >= 0:
+            below = given[int(node.features[place])] <= Fraction(float(node.thresholds[place]))
+            place = int((node.lower if below else node.upper)[place])
+        total = [t + Fraction(float(w)) for t, w in zip(total, node.leaves[-1 - place], strict=True)]
+    return _scaled_from_fractions(total)
 
 
 def _apply_constant(x: _ScaledVector, kind: Constant, constant: Array32) -> _ScaledVector:

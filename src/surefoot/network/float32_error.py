@@ -16,6 +16,7 @@ import numpy as np
 
 from surefoot.network.directed_rounding import Array, BoxArray, gamma_factor, round_down, round_up
 from surefoot.network.interval import interval_bounds
+from surefoot.network.tree_bounds import tree_magnitudes, tree_ranges
 from surefoot.problem.network import (
     Activation,
     Affine,
@@ -29,6 +30,7 @@ from surefoot.problem.network import (
     Pick,
     Shape,
 )
+from surefoot.problem.tree_ensemble import TreeEnsemble, count_addends
 
 ACTIVATION_ULPS = 4  # the tanh of common runtimes is off by up to 2.7
 UNIT32 = 2.0**-24  # relative error of one float32 rounding
@@ -120,6 +122,8 @@ def _unless_overflow(error: Array, size: Array, operations: int = 8) -> Array:
 def _with_own_rounding(node: Node | None, result: Array, carried: Array | float, roundings: float) -> Array:
     """Errors carried over, and those of one evaluation with results of this size; None: rounded once."""
     match node:
+        case TreeEnsemble():
+            return tree_radius(node, carried, roundings) + np.zeros_like(result)
         case Affine(_, weights, _):
             return affine_radius(weights.shape[1], result, carried, roundings)
         case Activation(_, Shape.TANH | Shape.SIGMOID, _):
@@ -141,6 +145,16 @@ def affine_radius(columns: int, total: Array, carried: Array | float = 0.0, roun
     return _unless_overflow(
         _round_error_up(carried + roundings * own, columns + 8), total * (1.0 + relative), columns + 8
     )
+
+
+def tree_radius(node: TreeEnsemble, carried: Array | float = 0.0, roundings: float = 1.0) -> Array:
+    """Of a sum of leaves in any order, which is exact if it has one addend alone."""
+    count, total = count_addends(node), tree_magnitudes(node)
+    if count < 2:
+        return np.asarray(carried + np.zeros_like(total))
+    relative = _float32_gamma(count - 1)
+    own = relative * total + 4 * count * SMALLEST
+    return _unless_overflow(_round_error_up(carried + roundings * own), total * (1.0 + relative))
 
 
 def float32_radius(
@@ -216,6 +230,15 @@ def _activation_error(
             return _with_own_rounding(node, np.ones_like(size), 0.25 * error, roundings)
 
 
+def _tree_error(
+    node: TreeEnsemble, _: Sequence[BoxArray], errors: Sequence[Array], roundings: float
+) -> Array:
+    """Where what is tested is not exact, another leaf may be reached: anything that the trees can say."""
+    tested = np.unique(node.features)
+    moved = (errors[node.source][..., tested] > 0).any(axis=-1, keepdims=True)
+    return tree_radius(node, np.where(moved, tree_ranges(node), 0.0), roundings)
+
+
 def _pairing_error(
     node: Combine, sizes: Sequence[BoxArray], errors: Sequence[Array], roundings: float
 ) -> Array:
@@ -252,4 +275,5 @@ _RULES: dict[type[Node], Callable[[Any, Sequence[BoxArray], Sequence[Array], flo
     Combine: _pairing_error,
     Pick: _pick_error,
     Join: _join_error,
+    TreeEnsemble: _tree_error,
 }

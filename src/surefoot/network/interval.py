@@ -20,6 +20,7 @@ from surefoot.network.directed_rounding import (
     gamma_factor,
     round_box_outward,
 )
+from surefoot.network.tree_bounds import tree_interval
 from surefoot.problem.network import (
     Activation,
     Affine,
@@ -33,6 +34,7 @@ from surefoot.problem.network import (
     Pick,
     Shape,
 )
+from surefoot.problem.tree_ensemble import TreeEnsemble
 
 Parameters: TypeAlias = tuple[float, ...]
 
@@ -190,4 +192,5 @@ RULES: dict[type[Node], Callable[[Any, Sequence[BoxArray]], BoxArray]] = {
     Combine: _pairing_interval,
     Pick: _pick_interval,
     Join: _join_interval,
+    TreeEnsemble: lambda node, boxes: tree_interval(node, boxes[node.source]),
 }

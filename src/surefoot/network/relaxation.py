@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from surefoot.network import interval
 from surefoot.network.batches import BatchRecord
 from surefoot.network.directed_rounding import TINY, UNIT, Array, BoxArray, round_down, round_up
-from surefoot.network.interval import Parameters
+from surefoot.network.interval import Parameters, node_interval
 from surefoot.network.quotient_relaxation import plane_below_quotient, takes_second_plane
 from surefoot.problem.network import Activation, Combine, Constant, Elementwise, Node, Pairing, Shape
+from surefoot.problem.tree_ensemble import TreeEnsemble
 
 SMALL = 2.0**-960
 FINE = 65536  # slopes of smooth functions and clip in a certificate are multiples of 1/FINE
@@ -48,6 +49,8 @@ def relax_value(node: Node, boxes: Sequence[BoxArray], certified: bool = False) 
             return relax_node(node, boxes)
         case Activation() | Combine():
             found = relax_node(node, boxes, certified=certified)
+        case TreeEnsemble():
+            return _relax_trees(node, boxes)
         case _:
             return None
     # Numbers below the normal range are slow to multiply; moving them outward does no harm.
@@ -77,6 +80,12 @@ def relax_node(
                 return Relaxation((source,), (below,), below_constant, (above,), above_constant)
             case Combine(left, right, pairing):
                 return _PAIRING[pairing]((left, right), boxes[left], boxes[right])
+
+
+def _relax_trees(node: TreeEnsemble, boxes: Sequence[BoxArray]) -> Relaxation:
+    """Constants that read nothing: what the leaves leave that can be reached. Rows have better ones."""
+    box = node_interval(node, boxes)
+    return Relaxation((), (), box.low, (), box.high)
 
 
 def needs_slopes(node: Node) -> bool:

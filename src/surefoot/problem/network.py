@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidProblem
+from surefoot.problem.tree_ensemble import TreeEnsemble, check_trees
 from surefoot.term.arguments import check_fields, take_instance, take_text, take_tuple, whole_number
 
 Array32: TypeAlias = NDArray[np.float32]
@@ -106,7 +107,7 @@ class Join:
     sources: tuple[int, ...]
 
 
-Node: TypeAlias = Affine | Elementwise | Activation | Combine | Pick | Join
+Node: TypeAlias = Affine | Elementwise | Activation | Combine | Pick | Join | TreeEnsemble
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,7 +127,9 @@ class Network:
     _widths: tuple[int, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        nodes = take_tuple(take_instance(Affine, Elementwise, Activation, Combine, Pick, Join), "nodes")
+        nodes = take_tuple(
+            take_instance(Affine, Elementwise, Activation, Combine, Pick, Join, TreeEnsemble), "nodes"
+        )
         check_fields(
             self, width=whole_number, nodes=nodes, name=take_text, notes=take_tuple(take_text, "notes")
         )
@@ -155,6 +158,10 @@ class Network:
             or (isinstance(n, Combine) and n.pairing in (Pairing.MULTIPLY, Pairing.DIVIDE))
             for n in self.nodes
         )
+
+    def has_trees(self) -> bool:
+        """Whether it jumps: a decision tree is constant between its thresholds."""
+        return any(isinstance(n, TreeEnsemble) for n in self.nodes)
 
     def divisors(self) -> frozenset[int]:
         """The values by which another one is divided: where one of them is zero the network has no value."""
@@ -233,6 +240,9 @@ def _node_width(node: Node, widths: list[int], number: int) -> int:
             return int(indices.size)
         case Join(several):
             return sum(widths[s] for s in several)
+        case TreeEnsemble(source):
+            check_trees(node, widths[source], number)
+            return int(node.leaves.shape[1])
 
 
 def dense_network(

@@ -111,6 +111,16 @@ def integer_variable_names(quantities: Iterable[QueryVariable]) -> frozenset[str
     return frozenset(q.name for q in quantities if isinstance(q.kind, Bool | Int))
 
 
+def is_small_integer(linear: LinearForm, whole: frozenset[str], box: Box) -> bool:
+    """Whether an expression is an integer wherever it is in the box, and float32 holds it exactly."""
+    if linear.constant.denominator != 1:
+        return False
+    if not all(name in whole and c.denominator == 1 for name, c in linear.coefficients):
+        return False
+    low, high = linear_range(linear, box)
+    return low is not None and high is not None and max(-low, high) <= 2**24
+
+
 def linear_range(linear: LinearForm, box: Box) -> Interval:
     """The range of a linear expression over a box."""
     low: Fraction | None = linear.constant

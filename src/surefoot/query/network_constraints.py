@@ -26,6 +26,7 @@ from surefoot.problem.network import (
     Pick,
     Shape,
 )
+from surefoot.problem.tree_ensemble import TreeEnsemble
 
 V = TypeVar("V")
 Place: TypeAlias = tuple[int, int]  # number of a value of the network, the input is 0, and of an entry in it
@@ -139,6 +140,26 @@ def _write_node(node: Node, number: int, values: list[list[V]], writer: NetworkW
             return [values[source][int(i)] for i in indices]
         case Join(sources):
             return [x for source in sources for x in values[source]]
+        case TreeEnsemble(source):
+            return _write_trees(node, number, values[source], writer)
+
+
+def _write_trees(node: TreeEnsemble, number: int, x: Sequence[V], writer: NetworkWriter[V]) -> list[V]:
+    """Choices within choices, the later branches first."""
+    if not isinstance(writer, ChoiceWriter):
+        raise Unsupported("decision trees are choices between constants", fix="use the native solver or z3")
+    found = []
+    tests = list(zip(node.features.tolist(), node.thresholds.tolist(), strict=True))
+    for output, start in enumerate(node.start.tolist()):
+        leaves = [writer.combine((), value, None) for value in node.leaves[:, output].tolist()]
+        branches: dict[int, V] = {-1 - i: leaf for i, leaf in enumerate(leaves)}
+        for place in range(len(tests) - 1, -1, -1):
+            lower, upper = (branches[int(a[place])] for a in (node.lower, node.upper))
+            threshold = writer.combine((), tests[place][1], None)
+            branches[place] = writer.choose(threshold, "<", x[tests[place][0]], upper, lower)
+        parts = tuple((1, branches[int(root)]) for root in node.roots)
+        found.append(writer.combine(parts, start, (number, output)))
+    return found
 
 
 def _constant_parts(x: V, kind: Constant, c: float) -> tuple[tuple[tuple[Factor, V]], Factor]:

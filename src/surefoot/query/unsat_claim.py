@@ -20,6 +20,7 @@ from surefoot.problem.network import (
     Pairing,
     Pick,
 )
+from surefoot.problem.tree_ensemble import TreeEnsemble
 from surefoot.query.bounds import declared_box
 from surefoot.query.formula import All, AnyOf, Formula, LinearAtom
 from surefoot.query.query import Json, Proof, Query
@@ -136,6 +137,11 @@ def _node_to_json(node: Node) -> list[object]:
             return ["pick", source, indices.tolist()]
         case Join(several):
             return ["join", list(several)]
+        case TreeEnsemble(source):
+            tests = [node.features.tolist(), _weights_to_base64(node.thresholds)]
+            children = [node.lower.tolist(), node.upper.tolist()]
+            leaves = [_weights_to_base64(node.leaves), _weights_to_base64(node.start)]
+            return ["trees", source, *tests, *children, node.roots.tolist(), *leaves]
 
 
 def _weights_to_base64(values: object) -> str:

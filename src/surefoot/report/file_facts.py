@@ -16,6 +16,7 @@ from surefoot.formats.vnnlib import no_float32_point, read_vnnlib_file
 from surefoot.problem.network import Activation, Combine, Elementwise, Node
 from surefoot.problem.policy import Branch, EdgesOf, NeuralPolicy, Policy, ProgramPolicy
 from surefoot.problem.property_printer import show_property
+from surefoot.problem.tree_ensemble import TreeEnsemble
 from surefoot.term.printer import show_term
 from surefoot.verdict.sentences import count_noun
 from surefoot.visible import join_visible
@@ -60,6 +61,8 @@ def _node_kind(node: Node) -> str:
             return f"{kind.value} constant"
         case Combine(pairing=pairing):
             return pairing.value
+        case TreeEnsemble(roots=roots, leaves=leaves):
+            return f"{roots.size} trees ({len(leaves)} leaves)"
         case _:
             return type(node).__name__.lower()
 

@@ -166,6 +166,8 @@ class Marabou:
         if whole:
             return f"`marabou` takes real variables; `{whole[0]}` is not one"
         for call in query.calls:
+            if call.network.has_trees():
+                return f"`marabou` does not encode decision trees; `{call.network.name}` has some"
             if not call.network.is_piecewise_linear():
                 return f"`marabou` needs piecewise-linear networks; `{call.network.name}` is not"
         why = lowering_objection(query)

@@ -19,10 +19,12 @@ from typing import Any
 from ..kernel.inference import integer_weights, over_common_denominator
 from ..kernel.network import AffineNode, CombineNode, ElementwiseNode, JoinNode, PickNode
 from ..kernel.strict_json import limit_bits
+from ..kernel.trees import TreesNode
 from .case_problem import CallInput
 from .interval_propagation import rounding_radius
 from .relaxations import cached_relaxation, relu_lines
 from .subdomain import LinearRelaxation, PrecisionGrid, ReluRelaxation, SubdomainState
+from .tree_leaves import cached_leaves, least_of_row
 from .variable_box import exact_ends
 
 Relaxation = LinearRelaxation | ReluRelaxation
@@ -111,6 +113,9 @@ class BackwardForm:
                 end = start + grid.values[source].width
                 self.add_vector(source, vector[start:end])
                 start = end
+        elif isinstance(node, TreesNode):
+            leaves = cached_leaves(grid, self.state, v)
+            self.add_constant(least_of_row(leaves, vector), 1, leaves.factor)
         elif isinstance(node, CombineNode) and node.kind == "sum":
             for source in value.sources:
                 self.add_vector(source, vector.copy())

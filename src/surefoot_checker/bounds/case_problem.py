@@ -22,6 +22,7 @@ class CallInput:
     constants: tuple[Fraction, ...]
     single: tuple[bool, ...]  # which entries are a float32 variable alone, so that nothing is rounded
     span: tuple[int, int] | None = None  # if the forms are entries of a value, one after the other: its first
+    whole: tuple[bool, ...] = ()  # which entries are sums of whole multiples of integer variables
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,6 +78,7 @@ class Numbering:
         self.values = [GraphValue(len(variables), None, ())]
         self._places = {v.name: (0, i) for i, v in enumerate(variables)}
         self._single = {v.name for v in variables if v.kind == "float32"}
+        self._integer = {v.name for v in variables if v.kind == "integer"}
 
     def terms(self, linear: Linear) -> tuple[Term, ...]:
         """The form without its constant; raises for names that are neither free nor outputs so far."""
@@ -90,6 +92,9 @@ class Numbering:
     def _is_single(self, linear: Linear) -> bool:
         return all(name in self._single and c == 1 for name, c in linear.items())
 
+    def _is_whole(self, linear: Linear) -> bool:
+        return all(c.denominator == 1 and (not name or name in self._integer) for name, c in linear.items())
+
     def place(self, call: FlatNetworkCall) -> None:
         """The values of a call."""
         base, widths = len(self.values), call.network.widths()
@@ -97,9 +102,11 @@ class Numbering:
             raise BadCertificate("a call does not fit the inputs and outputs of its network")
         rows = tuple(self.terms(linear) for linear in call.inputs)
         single = tuple(len(form) == 1 and self._is_single(form) for form in call.inputs)
+        whole = tuple(self._is_whole(form) for form in call.inputs)
         constants = tuple(linear.get("", Fraction(0)) for linear in call.inputs)
         read = tuple(sorted({v for row in rows for v, _, _ in row}))
-        mix = CallInput(rows, constants, single, None if any(constants) else _contiguous_span(rows))
+        span = None if any(constants) else _contiguous_span(rows)
+        mix = CallInput(rows, constants, single, span, whole)
         self.values.append(GraphValue(widths[0], mix, read))
         for node, width in zip(call.network.nodes, widths[1:], strict=True):
             self.values.append(GraphValue(width, node, tuple(base + s for s in flat_node_sources(node))))

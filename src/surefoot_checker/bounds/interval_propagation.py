@@ -11,10 +11,12 @@ from operator import add, sub
 
 from ..kernel.network import ActivationNode, AffineNode, CombineNode, ElementwiseNode, JoinNode, PickNode
 from ..kernel.strict_json import Refused
+from ..kernel.trees import TreesNode
 from .case_problem import CallInput
 from .packed_vectors import enclose_half
 from .smooth_functions import enclose_logistic, enclose_tanh
 from .subdomain import PrecisionGrid, SubdomainState
+from .tree_leaves import cached_leaves, scale_trees, tree_extremes, tree_radius
 
 Bounds = tuple[list[int], list[int]]
 UNIT = 24  # float32 rounds with a relative error of 2^-24
@@ -60,10 +62,13 @@ def rounding_radius(
                 _operation_error(grid, s)
                 for s in _interval_magnitudes(exact or _exact_interval(grid, state, v))
             ]
-        case CallInput(_, _, single):
+        case TreesNode() as node:
+            found = tree_radius(grid, node)
+        case CallInput(_, _, single, _, whole):
             sizes = _interval_magnitudes(exact or _exact_interval(grid, state, v))
             found = [
-                0 if alone else _operation_error(grid, s) for s, alone in zip(sizes, single, strict=True)
+                0 if alone or (integer and s <= 1 << (UNIT + grid.bits)) else _operation_error(grid, s)
+                for s, alone, integer in zip(sizes, single, whole or (False,) * len(single), strict=True)
             ]
     state.radii[v] = found
     return found
@@ -98,6 +103,8 @@ def may_overflow(grid: PrecisionGrid, state: SubdomainState, v: int) -> bool:
     errors = rounding_radius(grid, state, v)
     if isinstance(value.node, AffineNode):
         largest = max(map(add, _bound_partial_sums(grid, state, v), errors or ()), default=0)
+    elif isinstance(value.node, TreesNode):
+        largest = max(map(add, scale_trees(grid, value.node).sizes, errors or ()), default=0)
     elif errors is None:
         return False
     else:
@@ -130,6 +137,8 @@ def _exact_interval(grid: PrecisionGrid, state: SubdomainState, v: int) -> Bound
             return [low[s][i] for i in indices], [high[s][i] for i in indices]
         case JoinNode():
             return [x for s in value.sources for x in low[s]], [x for s in value.sources for x in high[s]]
+        case TreesNode():
+            return tree_extremes(grid, cached_leaves(grid, state, v))
         case CallInput():
             return _input_interval(grid, node, state)
         case None:

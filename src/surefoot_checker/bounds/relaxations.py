@@ -12,7 +12,7 @@ from ..kernel.network import ActivationNode, CombineNode
 from ..kernel.strict_json import Refused
 from .quotient import Corners, Plane, quotient_planes
 from .smooth_functions import enclose_logistic, enclose_tanh, logistic_line, tanh_line
-from .subdomain import LinearRelaxation, PrecisionGrid, ReluRelaxation, Slopes, SubdomainState
+from .subdomain import LinearRelaxation, PrecisionGrid, ReachedLeaves, ReluRelaxation, Slopes, SubdomainState
 
 NONE: Slopes = (None, None)
 _LAST = (1 << 16) - 1  # of the slopes of clip: stands for 1, the slope of its middle piece
@@ -23,7 +23,7 @@ def cached_relaxation(
 ) -> LinearRelaxation | ReluRelaxation:
     """The lines of a value with the slopes that the state remembers."""
     found = state.lines.get(v)
-    if found is None:
+    if found is None or isinstance(found, ReachedLeaves):
         found = state.lines[v] = _build_relaxation(grid, state, v, state.slopes.get(v, NONE))
     return found
 

@@ -43,6 +43,7 @@ class PrecisionGrid:
         self.is_separate = _separable_values(problem.values)
         self._kernels: list[AffineKernel | None] = [None] * len(self.values)
         self._ratios: dict[int, list[tuple[int, int]]] = {}
+        self.trees: dict[int, object] = {}  # numbers of tree ensembles, by node (`tree_leaves`)
 
     def ratios(self, node: ElementwiseNode) -> list[tuple[int, int]]:
         """Numerators and positive denominators of the constants; of one over the constant for a division."""
@@ -168,6 +169,15 @@ class ReluRelaxation:
 
 
 @dataclass(slots=True, eq=False)
+class ReachedLeaves:
+    """Tree by tree the leaves that can be reached, and the start; all numbers times `factor`."""
+
+    trees: tuple[list[tuple[int, ...]], ...]
+    start: tuple[int, ...]
+    factor: int
+
+
+@dataclass(slots=True, eq=False)
 class SubdomainState:
     low: list[list[int]]
     high: list[list[int]]
@@ -178,7 +188,7 @@ class SubdomainState:
     cut: tuple[list[int], int, int] | None = None  # coefficients, constant: <= 0; times 2^ the third
     slopes: dict[int, Slopes] = field(default_factory=dict)
     # Derived from bounds when needed, kept until these change (an earlier one would be true as well).
-    lines: dict[int, LinearRelaxation | ReluRelaxation] = field(default_factory=dict)
+    lines: dict[int, LinearRelaxation | ReluRelaxation | ReachedLeaves] = field(default_factory=dict)
     radii: dict[int, list[int] | None] = field(default_factory=dict)
     totals: dict[int, int] = field(default_factory=dict)
     middles: tuple[list[int], list[int]] | None = None

@@ -31,6 +31,7 @@ from .network import (
     flat_node_sources,
 )
 from .strict_json import Refused
+from .trees import TreesNode, reached_leaf
 
 Values = Sequence[float]
 _BITS = 256  # for tanh and sigmoid
@@ -96,6 +97,24 @@ def compile_node(
             return lambda values: [values[first][i] for i in indices]
         case JoinNode():
             return lambda values: [x for s in sources for x in values[s]]
+        case TreesNode():
+            grown = _add_leaves(node, arithmetic)
+            return lambda values: grown(values[first])
+
+
+def _add_leaves(node: TreesNode, arithmetic: Arithmetic) -> Callable[[Any], Any]:
+    """One tree after the other is added to the start."""
+    thresholds = [arithmetic.number(t) for t in node.thresholds]
+    start = [arithmetic.number(s) for s in node.start]
+
+    def add_reached(inputs: Any) -> Any:
+        total = arithmetic.rounded(start)
+        for root in node.roots:
+            leaf = node.leaf(reached_leaf(node, root, inputs, thresholds))
+            total = arithmetic.rounded([t + arithmetic.number(w) for t, w in zip(total, leaf, strict=True)])
+        return total
+
+    return add_reached
 
 
 def _binary_function(kind: str, arithmetic: Arithmetic) -> Callable[[Any, Any], Any]:

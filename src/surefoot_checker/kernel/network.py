@@ -16,6 +16,7 @@ from struct import iter_unpack
 
 from .float32 import is_float32_number
 from .strict_json import BadCertificate, expect_integer, expect_list, expect_number, expect_text
+from .trees import TreesNode, check_trees_node
 
 _PARAMETERS = {"relu": 0, "tanh": 0, "sigmoid": 0, "leaky_relu": 1, "clip": 2}
 ENTRIES = 1 << 22  # no value is wider
@@ -70,7 +71,7 @@ class JoinNode:
     sources: tuple[int, ...]
 
 
-Node = AffineNode | ElementwiseNode | ActivationNode | CombineNode | PickNode | JoinNode
+Node = AffineNode | ElementwiseNode | ActivationNode | CombineNode | PickNode | JoinNode | TreesNode
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,6 +121,9 @@ def _node_width(node: Node, widths: Sequence[int], place: int) -> int:
             fits, width, exact = all(0 <= i < widths[source] for i in indices), len(indices), ()
         case JoinNode(several):
             fits, width, exact = True, sum(widths[s] for s in several), ()
+        case TreesNode(source):
+            check_trees_node(node, widths[source], place)
+            fits, width, exact = True, node.width, ()
     if not fits or width > ENTRIES:
         raise BadCertificate(f"network node {place} ({type(node).__name__}) does not fit what it reads")
     if not all(map(isfinite, exact)):
@@ -165,10 +169,22 @@ def _read_node(data: object, place: int) -> Node:
         case "join", 1:
             several = expect_list(rest[0], what)
             return JoinNode(tuple(expect_integer(s, 0, place, f"source of {what}") for s in several))
+        case "trees", 8:
+            return _read_trees(rest, source(0), what)
         case _, count if kind in _PARAMETERS and count == 1 + _PARAMETERS[kind]:
             return ActivationNode(source(0), kind, tuple(_as_float(p, what) for p in rest[1:]))
         case _:
             raise BadCertificate(f"{what}: no such node: `{kind[:40]}` with {len(rest)} arguments")
+
+
+def _read_trees(rest: list[object], source: int, what: str) -> TreesNode:
+    def integers(index: int) -> tuple[int, ...]:
+        listed = expect_list(rest[index], what)
+        return tuple(expect_integer(i, -ENTRIES, ENTRIES, f"reference of {what}") for i in listed)
+
+    features, lower, upper, roots = (integers(index) for index in (1, 3, 4, 5))
+    thresholds, leaves, start = (_decode_floats(rest[index], what) for index in (2, 6, 7))
+    return TreesNode(source, features, thresholds, lower, upper, roots, leaves, start)
 
 
 def _decode_floats(data: object, what: str) -> Numbers:

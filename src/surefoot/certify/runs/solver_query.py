@@ -10,7 +10,7 @@ import numpy as np
 
 from surefoot.network.float32_error import error_bounds
 from surefoot.problem.network import Network
-from surefoot.query.bounds import declared_box, linear_range
+from surefoot.query.bounds import declared_box, integer_variable_names, is_small_integer, linear_range
 from surefoot.query.query import NetworkCall, Query, QueryVariable
 from surefoot.term.linear import LinearForm, term_from_linear
 from surefoot.term.term import Apply, Const, Op, Term, conjunction_of, disjunction_of
@@ -26,16 +26,16 @@ _RELATIONS = {"<=": Op.LE, "<": Op.LT, "=": Op.EQ}
 def solver_query_from_claim(derived: Derived, network: Network | None, float32: bool) -> Query:
     """The same query for a solver."""
     quantities = tuple(QueryVariable(v.name, _variable_type(v)) for v in derived.variables)
-    box = declared_box(quantities)
+    box, whole = declared_box(quantities), integer_variable_names(quantities)
     calls = []
     for call in derived.calls:
         assert network is not None
         lines = [_form_to_linear(line) for line in call.inputs]
         ranges = [linear_range(line, box) for line in lines]
-        single = all(_is_single(line, quantities) for line in lines)
+        exact = (_is_single(line, quantities) or is_small_integer(line, whole, box) for line in lines)
         low = np.array([_float_below(low) for low, _ in ranges])
         high = np.array([-_float_below(None if high is None else -high) for _, high in ranges])
-        errors = error_bounds(network, low, high, input_rounding=not single)
+        errors = error_bounds(network, low, high, input_rounding=not all(exact))
         slack = tuple(Fraction(float(e)) if isfinite(e) and float32 else Fraction(0) for e in errors)
         calls.append(NetworkCall(network, tuple(map(term_from_linear, lines)), call.outputs, slack, float32))
     return Query(quantities, tuple(map(_formula_to_term, formula_conjuncts(derived.formula))), tuple(calls))

@@ -16,6 +16,7 @@ from surefoot.engines.reach.certificate_tree import search_to_json
 from surefoot.engines.reach.flow_step import watch_condition
 from surefoot.engines.reach.flowpipe import describe_search, make_flowpipe, rank_search
 from surefoot.engines.reach.invariant_search import ClosedRegion, InvariantSearch, add_closed_regions
+from surefoot.engines.reach.network_forms import refuse_unknown_nodes
 from surefoot.engines.reach.saved_cells import SavedCells
 from surefoot.engines.reach.search import (
     CellSearch,
@@ -37,6 +38,7 @@ from surefoot.engines.reach.walk import (
 from surefoot.engines.reach.walk_options import WalkOptions
 from surefoot.errors import Unsupported
 from surefoot.problem.network import Affine
+from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.reductions.closed_loop import read_closed_loop
 from surefoot.reductions.loop_question import read_question
@@ -85,6 +87,8 @@ class GivenOptions:
 def prepare_problem(problem: Problem) -> tuple[LoopWalk, CellSearch]:
     """`Unsupported` says what does not fit."""
     loop = read_closed_loop(problem)
+    if isinstance(problem.policy, NeuralPolicy):
+        refuse_unknown_nodes(problem.policy.network)
     walk = prepare_walk(loop, read_question(problem, loop.scope, loop.period))
     regions = enumerate_start_regions(loop)
     if not regions:

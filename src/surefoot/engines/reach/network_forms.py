@@ -497,8 +497,11 @@ def clip_forms(forms: Array, least: Array, most: Array) -> Array:
     return found
 
 
-def refuse_unbounded(network: Network) -> None:
+def refuse_unknown_nodes(network: Network) -> None:
     """Nodes without a rule here."""
+    if network.has_trees():
+        what = f"`reach` follows no decision trees; `{network.name}` has some"
+        raise Unsupported(what, fix="use bmc, induction or falsify")
     for node in network.nodes:
         if not isinstance(node, Affine | Elementwise | Activation | Combine | Pick | Join):
             raise Unsupported(f"reach has no rule for a network node {type(node).__name__}")

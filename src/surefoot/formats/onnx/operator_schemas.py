@@ -19,7 +19,7 @@ _TYPES = {
     "bool": "tensor(bool)",
 }
 
-# AttributeProto's FLOAT, INT, STRING, TENSOR, FLOATS and INTS.
+# AttributeProto's FLOAT, INT, STRING, TENSOR, FLOATS, INTS and STRINGS.
 _WORDS = {
     1: "a float",
     2: "an integer",
@@ -27,6 +27,7 @@ _WORDS = {
     4: "a tensor",
     6: "a list of floats",
     7: "a list of integers",
+    8: "a list of strings",
 }
 
 
@@ -88,7 +89,7 @@ def _operator_schema(step: OnnxNode, opset: int) -> Any:
     from onnx.defs import SchemaError, get_schema
 
     try:
-        return get_schema(step.op, opset, "")
+        return get_schema(step.op, opset, step.domain)
     except SchemaError:
         what = f"operation {quote_onnx_name(step.op)} does not exist at opset {opset}"
         raise Unsupported(what, fix="export with a newer opset") from None

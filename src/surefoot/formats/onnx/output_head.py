@@ -12,7 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from surefoot.errors import Unsupported
-from surefoot.formats.onnx.protobuf import OnnxGraph, OnnxNode, decode_stored_tensor
+from surefoot.formats.onnx.protobuf import (
+    TREES_DOMAIN,
+    OnnxGraph,
+    OnnxNode,
+    decode_stored_tensor,
+    quote_onnx_name,
+)
+from surefoot.formats.onnx.tree_operators import is_dropped_transform, label_objection
 
 # After an argmax, these only rename, retype or reshape the chosen index.
 _WRAPPERS = ("Cast", "Identity", "Reshape", "Squeeze", "Unsqueeze")
@@ -33,6 +40,8 @@ class Head:
 def find_head(graph: OnnxGraph, output: str) -> Head:
     """What to leave out before `output`."""
     producers = {name: step for step in graph.steps for name in step.outputs if name}
+    if (trees := _find_classifier(graph, output)) is not None:
+        return _before_classes(*trees, output)
     last = _behind_wrappers(producers, output)
     if last is None or last.op not in ("ArgMax", *_SOFTMAXES) or last.domain or not last.inputs:
         return Head(output)
@@ -44,6 +53,69 @@ def find_head(graph: OnnxGraph, output: str) -> Head:
     if last.attributes().get("select_last_index", 0):
         raise Unsupported("ArgMax with select_last_index = 1", where=last.where, fix="use the default, 0")
     return _before_argmax(graph, producers, last)
+
+
+def skip_zip_map(graph: OnnxGraph, output: str) -> str:
+    """The numbers out of which a ZipMap makes a dictionary."""
+    made = [step for step in graph.steps if step.op == "ZipMap" and output in step.outputs and step.inputs]
+    return made[0].inputs[0] if made else output
+
+
+def find_classifier_scores(graph: OnnxGraph) -> str | None:
+    """Of a label and its scores, both of one classifier of trees, the output with the scores."""
+    found = [_find_classifier(graph, skip_zip_map(graph, output)) for output in graph.outputs]
+    classifiers = {id(each[0]) for each in found if each is not None}
+    places = [None if each is None else each[1] for each in found]
+    if len(classifiers) != 1 or sorted(p for p in places if p is not None) != [0, 1] or None in places:
+        return None
+    return graph.outputs[places.index(1)]
+
+
+def _find_classifier(graph: OnnxGraph, output: str) -> tuple[OnnxNode, int] | None:
+    """The classifier of trees of which this is the label (0) or the scores (1), but for renaming."""
+    producers = {name: step for step in graph.steps for name in step.outputs if name}
+    for _ in range(len(producers) + 1):
+        step = producers.get(output)
+        if step is None or not step.inputs:
+            return None
+        if step.op == "TreeEnsembleClassifier" and step.domain == TREES_DOMAIN:
+            return (step, step.outputs.index(output)) if output in step.outputs[:2] else None
+        if step.domain or not (step.op in _WRAPPERS or _multiplies_by_one(graph, step)):
+            return None
+        output = step.inputs[0]
+    return None
+
+
+def _multiplies_by_one(graph: OnnxGraph, step: OnnxNode) -> bool:
+    """As the files of onnxmltools do for LightGBM."""
+    if step.op != "Mul" or len(step.inputs) != 2 or step.inputs[1] not in graph.tensors:
+        return False
+    factors = decode_stored_tensor(graph.tensors[step.inputs[1]], step.inputs[1])
+    return bool(factors.size == 1 and factors.flat[0] == 1)
+
+
+def _before_classes(step: OnnxNode, place: int, output: str) -> Head:
+    attributes = step.attributes()
+    if len(step.outputs) < 2 or not step.outputs[1]:
+        raise Unsupported("a classifier without scores", where=step.where, fix="export it with both outputs")
+    if place == 0:
+        if (why := label_objection(attributes)) is not None:
+            fix = f"choose the scores: --output {quote_onnx_name(step.outputs[1])[1:-1]}"
+            raise Unsupported(why, where=step.where, fix=fix)
+        return Head(step.outputs[1], "argmax", ("label head dropped: outputs are the scores",))
+    if not is_dropped_transform(attributes):
+        return Head(output)
+    if attributes.get("post_transform") == "LOGISTIC":
+        note = "logistic head dropped: outputs are 0 and the sum of the trees"
+    else:
+        note = "softmax head dropped: outputs are logits"
+    return Head(step.outputs[1], "softmax", (note,))
+
+
+def makes_probabilities(step: OnnxNode, head: Head) -> bool:
+    """Whether this is the classifier of the scores, and turns them into probabilities itself."""
+    trees = step.domain == TREES_DOMAIN and step.op == "TreeEnsembleClassifier"
+    return trees and head.scores in step.outputs and is_dropped_transform(step.attributes())
 
 
 def _behind_wrappers(producers: Mapping[str, OnnxNode], name: str) -> OnnxNode | None:

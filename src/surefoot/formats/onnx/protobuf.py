@@ -24,10 +24,11 @@ from surefoot.formats.untrusted.regular_file import read_model_file
 _GZIP = b"\x1f\x8b"
 MOST_BYTES = 512 * 2**20
 MOST_ENTRIES = 2**25  # of one tensor, and of everything a network is made of together
+TREES_DOMAIN = "ai.onnx.ml"
 OLDEST_OPSET = 7  # before it, arithmetic broadcasts by an `axis` attribute
 
 Tensor: TypeAlias = NDArray[Any]
-Attribute: TypeAlias = int | float | str | tuple[int, ...] | tuple[float, ...] | Tensor
+Attribute: TypeAlias = int | float | str | tuple[int, ...] | tuple[float, ...] | tuple[str, ...] | Tensor
 Dimension: TypeAlias = int | None  # None: symbolic or unknown
 
 
@@ -57,6 +58,7 @@ class OnnxGraph:
     outputs: tuple[str, ...]
     declared: Mapping[str, int]  # what the file says of the types of tensors that nodes make
     opset: int
+    trees_opset: int | None  # of the domain ai.onnx.ml
     model: Any
 
 
@@ -130,7 +132,8 @@ def parse_onnx_graph(data: bytes) -> OnnxGraph:
         input_kinds={name: i.type.tensor_type.elem_type for name, i in given.items()},
         outputs=tuple(_decode_text(o.name) for o in graph.output),
         declared=_declared_kinds(graph),
-        opset=_opset_version(model),
+        opset=_opset_version(model, any(not step.domain for step in steps)),
+        trees_opset=_trees_opset(model, steps),
         model=model,
     )
 
@@ -149,13 +152,28 @@ def _declared_shape(declared: Any) -> tuple[Dimension, ...] | None:
     return tuple(d.dim_value if d.HasField("dim_value") else None for d in dimensions)
 
 
-def _opset_version(model: Any) -> int:
+def _trees_opset(model: Any, steps: tuple[OnnxNode, ...]) -> int | None:
+    """The version of the operators for trees, if there are any."""
+    versions = {o.version for o in model.opset_import if o.domain == TREES_DOMAIN}
+    if not any(step.domain == TREES_DOMAIN for step in steps):
+        return None
+    if len(versions) != 1:
+        what = f"the version of {TREES_DOMAIN} is given {'twice' if versions else 'nowhere'}"
+        raise malformed_model(what, where="opset_import")
+    return int(versions.pop())
+
+
+def _opset_version(model: Any, needed: bool) -> int:
+    """Of the default domain; a file of trees alone does not need it."""
     from onnx.defs import onnx_opset_version
 
     versions = [o.version for o in model.opset_import if o.domain in ("", "ai.onnx")]
+    trees = any(o.domain == TREES_DOMAIN for o in model.opset_import)
+    if not versions and trees and not needed:
+        return int(onnx_opset_version())
     if not versions:
         raise malformed_model("no opset version is given", where="opset_import")
-    if len(versions) > 1:
+    if len(versions) > 1 and not (trees and len(set(versions)) == 1):  # skl2onnx gives the same one twice
         raise InvalidProblem("two opset versions are given", where="opset_import", fix="keep one of them")
     newest = onnx_opset_version()
     if versions[0] > newest:
@@ -236,20 +254,32 @@ def _iterate_tensors(graph: Any) -> Iterator[Any]:
 
 def _decode_attribute(attribute: Any) -> Attribute:
     kind, place = attribute.type, f"attribute {quote_onnx_name(_decode_text(attribute.name))}"
-    # The numbers are AttributeProto's FLOAT, INT, STRING, TENSOR, FLOATS and INTS.
+    # The numbers are AttributeProto's FLOAT, INT, STRING, TENSOR, FLOATS, INTS and STRINGS.
     if kind == 1:
         return _require_finite((attribute.f,), place)[0]
     if kind == 2:
         return int(attribute.i)
     if kind == 3:
         return str(attribute.s.decode("utf-8", "replace"))
+    if kind == 4 and attribute.name == "nodes_modes":  # of trees: uint8, as no other tensor is
+        return _decode_modes(attribute.t)
     if kind == 4:
         return decode_stored_tensor(attribute.t, _decode_text(attribute.t.name or attribute.name))
     if kind == 6:
         return _require_finite(tuple(attribute.floats), place)
     if kind == 7:
         return tuple(int(i) for i in attribute.ints)
+    if kind == 8:
+        return tuple(str(s.decode("utf-8", "replace")) for s in attribute.strings)
     raise Unsupported(f"{place} is of a kind that is not supported")
+
+
+def _decode_modes(message: Any) -> Tensor:
+    shape, raw = tuple(int(d) for d in message.dims), message.HasField("raw_data")
+    stored = np.frombuffer(message.raw_data, np.uint8) if raw else np.array(message.int32_data, np.int64)
+    if message.data_type != 2 or len(shape) != 1 or len(stored) != shape[0]:
+        raise malformed_model("the modes of tree nodes must be a list of uint8 numbers")
+    return stored.astype(np.int64)
 
 
 def _require_finite(numbers: tuple[float, ...], place: str) -> tuple[float, ...]:

@@ -20,9 +20,17 @@ from surefoot.formats.onnx.network_builder import (
 )
 from surefoot.formats.onnx.operator_schemas import check_declared_type, check_input_types, check_node_form
 from surefoot.formats.onnx.operators import OPERATIONS, translate_onnx_node
-from surefoot.formats.onnx.output_head import Head, check_head, find_head
+from surefoot.formats.onnx.output_head import (
+    Head,
+    check_head,
+    find_classifier_scores,
+    find_head,
+    makes_probabilities,
+    skip_zip_map,
+)
 from surefoot.formats.onnx.protobuf import (
     MOST_ENTRIES,
+    TREES_DOMAIN,
     OnnxGraph,
     OnnxNode,
     decode_stored_tensor,
@@ -32,6 +40,7 @@ from surefoot.formats.onnx.protobuf import (
     read_model_bytes,
     tensor_type_name,
 )
+from surefoot.formats.onnx.tree_operators import TREE_OPERATORS, translate_tree_node
 from surefoot.problem.network import Network
 
 
@@ -45,6 +54,7 @@ class TranslatedGraph:
     input: str
     shape: tuple[int, ...]  # of the input, the batch taken as one
     scores: str  # the tensor that is the network's output
+    transformed: bool = False  # whether that tensor is the softmax of it: its node makes both
 
 
 def read_onnx_network(path: Path, *, output: str | None = None) -> Network:
@@ -60,7 +70,7 @@ def read_onnx_bytes(data: bytes, name: str = "network", *, output: str | None = 
 
 def translate_onnx_graph(data: bytes, name: str, *, output: str | None = None) -> TranslatedGraph:
     graph = parse_onnx_graph(data)
-    target = _choose_output(graph, output)
+    target = skip_zip_map(graph, _choose_output(graph, output))
     head = find_head(graph, target)
     steps = _needed_nodes(graph, head.scores)
     given, shape = _network_input(graph, steps, head.scores)
@@ -68,18 +78,27 @@ def translate_onnx_graph(data: bytes, name: str, *, output: str | None = None) -
     builder.notes.extend(head.notes)
     values: dict[str, Value] = {given: row_major_signal(0, shape)}
     for step in steps:
-        _translate_node(builder, graph, step, values)
+        _translate_node(builder, graph, step, values, head)
     result = _output_signal(head, values)
     check_head(head, result.shape)
     declared = graph.inputs[given]
     _check_batch(builder, given, declared, result.shape)
-    if left_out := len(graph.steps) - len(_needed_nodes(graph, target)):
+    if left_out := _count_left_out(graph, target):
         nodes = "1 node that does" if left_out == 1 else f"{left_out} nodes that do"
         builder.note(f"pruned {nodes} not reach output {quote_onnx_name(target)}")
     # Scores that no node produces are the input itself, which cannot be asked for as an output.
-    scores = head.scores if head.kind and steps else ""
+    # And what a classifier of trees makes of its scores is in the same node.
+    transformed = any(makes_probabilities(step, head) for step in steps)
+    scores = head.scores if head.kind and steps and not transformed else ""
     network = replace(builder.network(builder.flat(result), name), head=head.kind, scores=scores)
-    return TranslatedGraph(network, graph, steps, given, shape, head.scores)
+    return TranslatedGraph(network, graph, steps, given, shape, head.scores, transformed)
+
+
+def _count_left_out(graph: OnnxGraph, target: str) -> int:
+    """Nodes that the output does not need; what renames the label of a classifier of trees does not count."""
+    needed = _needed_nodes(graph, target)
+    renames = ("Cast", "Identity", "ZipMap") if graph.trees_opset is not None else ()
+    return sum(step not in needed and step.op not in renames for step in graph.steps)
 
 
 def _choose_output(graph: OnnxGraph, wanted: str | None) -> str:
@@ -92,6 +111,8 @@ def _choose_output(graph: OnnxGraph, wanted: str | None) -> str:
         return wanted
     if not graph.outputs:
         raise malformed_model("the graph has no outputs", where="outputs")
+    if len(graph.outputs) > 1 and (scores := find_classifier_scores(graph)) is not None:
+        return scores
     if len(graph.outputs) > 1:
         raise InvalidProblem(
             f"there are {len(graph.outputs)} outputs: {listed}", where="outputs", fix="--output NAME"
@@ -165,18 +186,24 @@ def _input_shape(graph: OnnxGraph, name: str) -> tuple[int, ...]:
 
 
 def _translate_node(
-    builder: NetworkBuilder, graph: OnnxGraph, step: OnnxNode, values: dict[str, Value]
+    builder: NetworkBuilder, graph: OnnxGraph, step: OnnxNode, values: dict[str, Value], head: Head
 ) -> None:
     """Read one node; its results are added to `values`."""
     with locate_errors(step.where):
         given = _node_arguments(graph, step, values)
         try:
             with np.errstate(all="ignore"):  # a constant that overflows is refused when it is used
-                results = translate_onnx_node(builder, given)
+                if step.domain:
+                    dropped = bool(head.kind) and head.scores in step.outputs
+                    results = translate_tree_node(builder, given, dropped=dropped)
+                else:
+                    results = translate_onnx_node(builder, given)
         except (ValueError, IndexError, OverflowError):
             shapes = " and ".join(str(list(v.shape)) for v in given.values if v is not None)
             raise malformed_model(f"{step.op} does not fit its inputs of shape {shapes}") from None
         for name, value in zip(step.outputs, results, strict=False):
+            if value is None:
+                continue
             if isinstance(value, TensorSignal) and not value.layout.size:
                 raise malformed_model(f"{quote_onnx_name(name)} of shape {list(value.shape)} has no entries")
             builder.reserve(math.prod(value.shape))
@@ -186,11 +213,14 @@ def _translate_node(
 
 def _node_arguments(graph: OnnxGraph, step: OnnxNode, values: dict[str, Value]) -> NodeArguments:
     _check_operation(step)
-    check_node_form(step, graph.opset)
+    opset = graph.trees_opset if step.domain else graph.opset
+    assert opset is not None
+    check_node_form(step, opset)
     inputs, outputs = _input_values(graph, step, values), len(step.outputs)
-    given = NodeArguments(step.op, inputs, step.attributes(), outputs, graph.opset)
-    check_input_types(step, given.values, graph.opset)
-    for name in sorted(given.attributes.keys() - OPERATIONS[step.op].attributes):
+    given = NodeArguments(step.op, inputs, step.attributes(), outputs, opset)
+    check_input_types(step, given.values, opset)
+    known = given.attributes.keys() if step.domain else OPERATIONS[step.op].attributes
+    for name in sorted(given.attributes.keys() - known):
         raise Unsupported(
             f"attribute {quote_onnx_name(name)} of {step.op} is not supported", fix="export without it"
         )
@@ -202,6 +232,8 @@ def _node_arguments(graph: OnnxGraph, step: OnnxNode, values: dict[str, Value]) 
 
 
 def _check_operation(step: OnnxNode) -> None:
+    if step.domain == TREES_DOMAIN and step.op in TREE_OPERATORS:
+        return
     if step.domain:
         raise Unsupported(
             f"{quote_onnx_name(step.op)} is of the custom domain {quote_onnx_name(step.domain)}",

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from surefoot.errors import SolverFailure, missing_backend
 from surefoot.formats.onnx.protobuf import read_model_bytes
 from surefoot.formats.onnx.reader import TranslatedGraph, translate_onnx_graph
+from surefoot.network.tree_bounds import tree_magnitudes, tree_ranges
 from surefoot.problem.meaning.inference import infer_all_values
 from surefoot.problem.network import (
     Activation,
@@ -32,6 +33,7 @@ from surefoot.problem.network import (
     Pick,
     Shape,
 )
+from surefoot.problem.tree_ensemble import TreeEnsemble, count_addends
 
 Array64: TypeAlias = NDArray[np.float64]
 _CHUNK = 2**16  # numbers in a value at a time: they stay in the cache
@@ -55,7 +57,8 @@ def compare_with_onnxruntime(
 ) -> Comparison:
     """Run both on random inputs in [-1, 1]; `network` was read from `source` with the same `output`."""
     data = source if isinstance(source, bytes) else read_model_bytes(source)
-    run = _Runner(translate_onnx_graph(data, network.name, output=output))
+    reading = translate_onnx_graph(data, network.name, output=output)
+    run = _Runner(reading)
     random = np.random.default_rng(seed)
     largest, different, ties, unexplained = 0.0, 0, 0, 0
     chunk = min(1000, 1 + _CHUNK // max(network.widths()[1:], default=1))
@@ -64,9 +67,13 @@ def compare_with_onnxruntime(
         inputs = random.uniform(-1, 1, size).astype(np.float32)
         values = infer_all_values(network, inputs)
         ours, theirs = values[-1].astype(np.float64), run(inputs).astype(np.float64)
+        if reading.transformed and ours.shape == theirs.shape:
+            allowed, ours = _allowed_probabilities(_allowed_difference(network, values), ours)
+        else:
+            allowed = _allowed_difference(network, values)
         if ours.shape != theirs.shape:
             return Comparison(samples, np.inf, samples, 0, samples)
-        allowed, gap = _allowed_difference(network, values), _output_gap(ours, theirs)
+        gap = _output_gap(ours, theirs)
         largest = max(largest, float(gap.max()))
         unexplained += int((gap > allowed).any(axis=1).sum())
         rows = np.flatnonzero(ours.argmax(axis=1) != theirs.argmax(axis=1))
@@ -77,6 +84,13 @@ def compare_with_onnxruntime(
             near = ours[rows, mine] - ours[rows, other] <= slack
         ties += int((near | np.isinf(slack)).sum())
     return Comparison(samples, largest, different, ties, unexplained)
+
+
+def _allowed_probabilities(allowed: Array64, scores: Array64) -> tuple[Array64, Array64]:
+    """The same after a softmax, which brings no two vectors further apart than twice their largest gap."""
+    shifted = np.exp(scores - scores.max(axis=1, keepdims=True))
+    wide = 2 * np.broadcast_to(allowed, scores.shape).max(axis=1, keepdims=True) + _SMOOTH
+    return np.broadcast_to(wide, scores.shape), shifted / shifted.sum(axis=1, keepdims=True)
 
 
 def _output_gap(ours: Array64, theirs: Array64) -> Array64:
@@ -189,6 +203,10 @@ def _node_difference(node: Node, values: list[Array32], apart: list[Array64], si
             return apart[source][:, indices]
         case Join(several):
             return np.concatenate([apart[s] for s in several], axis=1)
+        case TreeEnsemble(source):
+            other_leaf = (apart[source] > 0).any(axis=1, keepdims=True)
+            sums = 2 * _UNIT * count_addends(node) * tree_magnitudes(node)
+            return np.where(other_leaf, tree_ranges(node), 0.0) + sums
 
 
 def _difference_scale(kind: Constant, constant: Array32) -> Array64:

@@ -1,7 +1,8 @@
 """What a network computes: the reference that every kernel, encoding and replay is tested against.
 
 Every operation is IEEE float32, rounded to nearest. Sums over inputs run sequentially from the first input to
-the last, the bias is added at the end, nothing is fused. tanh and sigmoid are correctly rounded. The work is
+the last, the bias is added at the end, nothing is fused; trees are added from
+the first to the last. tanh and sigmoid are correctly rounded. The work is
 vectorised over the batch and over outputs only, which does not change any result.
 """
 
@@ -28,6 +29,7 @@ from surefoot.problem.network import (
     Pick,
     Shape,
 )
+from surefoot.problem.tree_ensemble import TreeEnsemble, find_leaves
 from surefoot.term.float32 import round_to_float32
 
 _ROWS = 512  # rows worked on at a time, so that they stay in the cache; no effect on results
@@ -67,6 +69,19 @@ def infer_node(node: Node, values: list[Array32]) -> Array32:
             return values[source][:, indices]
         case Join(several):
             return np.concatenate([values[s] for s in several], axis=1)
+        case TreeEnsemble(source):
+            return _infer_trees(node, values[source])
+
+
+def _infer_trees(node: TreeEnsemble, x: Array32) -> Array32:
+    """One tree after the other is added to the start."""
+    result = np.empty((len(x), node.leaves.shape[1]), dtype=np.float32)
+    for begin in range(0, len(x), _ROWS):
+        total = result[begin : begin + _ROWS]
+        total[:] = node.start
+        for reached in find_leaves(node, x[begin : begin + _ROWS]).T:
+            total += node.leaves[reached]
+    return result
 
 
 def _infer_affine(x: Array32, weights: Array32, bias: Array32) -> Array32:

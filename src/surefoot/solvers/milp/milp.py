@@ -34,6 +34,8 @@ class Milp:
         for call in query.calls:
             if call.network.divisors():
                 return f"`milp` does not encode quotients of variables; `{call.network.name}` has some"
+            if call.network.has_trees():
+                return f"`milp` does not encode decision trees; `{call.network.name}` has some"
             if not call.network.is_piecewise_linear():
                 return f"`milp` needs piecewise-linear networks; `{call.network.name}` is not"
         return query_objection(self.name, query, _check_bounds)

@@ -61,6 +61,7 @@ from surefoot.solvers.native.proof.proof_log import (
     log_exact_refutation,
 )
 from surefoot.solvers.native.proof.region_splitting import split_between_regions
+from surefoot.solvers.native.threshold_splits import InputThresholds, find_split_places, input_thresholds
 
 _MEMORY = 1_200_000_000  # bytes of open boxes
 _GIVEN_UP = 64  # boxes at the precision floor after which the search ends
@@ -90,11 +91,13 @@ class InputSearch:
     visited: int = 0
     in_reals: bool = False  # some box was closed for real arithmetic only
     stack: BatchStack[BoxDomains] = field(default_factory=BatchStack)
+    thresholds: tuple[InputThresholds, ...] = field(init=False)  # of decision trees, by input
     neurons: int = field(init=False)
     bytes: int = field(init=False)  # of one open box
 
     def __post_init__(self) -> None:
         widths = self.problem.network.widths()
+        self.thresholds = input_thresholds(self.problem)
         self.neurons = sum(widths[v] for v in self.plan.kept)
         self.bytes = 16 * (widths[0] + self.neurons) + len(self.goal.sets) + 16
 
@@ -351,7 +354,8 @@ def _split_boxes(s: InputSearch, rest: BoxDomains, able: Mask, slopes: Array, ag
     width = rest.box.high - rest.box.low
     span = np.maximum(s.problem.high - s.problem.low, 1e-300)
     column = np.where(able, width * slopes + 1e-9 * width / span, -1.0).argmax(axis=1)
-    halves = halve_boxes(rest.box, column, s.problem.whole, s.problem.single)
+    column, places = _prefer_thresholds(s, rest, able, slopes, column)
+    halves = halve_boxes(rest.box, column, s.problem.whole, s.problem.single, places)
     numbers: tuple[NDArray[np.int64], ...] = (rest.node, rest.node)
     if s.ledger is not None:
         index = np.arange(len(rest))
@@ -368,6 +372,27 @@ def _split_boxes(s: InputSearch, rest: BoxDomains, able: Mask, slopes: Array, ag
         _split_boxes(s, child, more, slopes[origin], again - 1)
     else:
         s.stack.push(child)
+
+
+def _prefer_thresholds(
+    s: InputSearch, rest: BoxDomains, able: Mask, slopes: Array, column: NDArray[np.intp]
+) -> tuple[NDArray[np.intp], Array | None]:
+    """With decision trees: inputs with thresholds in the box first, and where; then whole numbers.
+
+    What is constant between thresholds has no slopes, by which the other inputs would be compared.
+    """
+    if not s.thresholds:
+        return column, None
+    places, counts = find_split_places(s.thresholds, rest.box)
+    split = able & ~np.isnan(places)
+    width = rest.box.high - rest.box.low
+    effect = width * slopes
+    share = effect / np.maximum(effect.max(axis=1, keepdims=True, initial=0.0), 1e-300)
+    best = np.where(split, share + 1e-3 * counts / (1.0 + counts), -1.0).argmax(axis=1)
+    whole = able & s.problem.whole
+    others = np.where(whole.any(axis=1), np.where(whole, width, -1.0).argmax(axis=1), column)
+    chosen = np.where(split.any(axis=1), best, others)
+    return chosen, places[np.arange(len(chosen)), chosen]
 
 
 def _decide_exactly(

@@ -26,6 +26,7 @@ from surefoot.query.bounds import (
     integer_variable_names,
     intersect_intervals,
     is_empty,
+    is_small_integer,
     linear_range,
     simplify_formula,
 )
@@ -84,6 +85,7 @@ class _NetworkBuilder:
     )  # values of float32 calls, entries that are rounded
     places: dict[int, int] = field(default_factory=dict)  # value to its number in a certificate
     entries: list[int] = field(default_factory=list)  # values that are input vectors of calls
+    whole: frozenset[str] = frozenset()  # quantities that are whole numbers
 
     def columns(self) -> list[str]:
         return self.inputs + [name for _, names in self.calls for name in names]
@@ -127,7 +129,7 @@ def compile_query(
     tree = _build_atom_tree(formula, table)
     if not table:
         table[LinearAtom(constant_form(-1), Relation.LE)] = 0  # so that there is an output; it always holds
-    plumbing = _NetworkBuilder(room, inputs)
+    plumbing = _NetworkBuilder(room, inputs, whole=integer_variable_names(query.quantities))
     for call in placed:
         _append_call(plumbing, call, single)
     forms = tuple(atom.linear for atom in table)
@@ -258,7 +260,10 @@ def _append_call(plumbing: _NetworkBuilder, call: NetworkCall, single: frozenset
     first = 1 + len(plumbing.places)
     plumbing.places.update((shift + i, first + i) for i in range(len(call.network.nodes) + 1))
     if call.float32:
-        exact = [single_variable_name(row) in single for row in rows]
+        exact = [
+            single_variable_name(row) in single or is_small_integer(row, plumbing.whole, plumbing.box)
+            for row in rows
+        ]
         plumbing.rounded[shift] = ~np.array(exact, dtype=np.bool_)
         for i, width in enumerate(call.network.widths()[1:], start=1):
             plumbing.rounded[shift + i] = np.ones(width, dtype=np.bool_)

@@ -47,6 +47,7 @@ from ...kernel.network import (
     flat_node_sources,
 )
 from ...kernel.strict_json import Refused
+from ...kernel.trees import TreesNode
 from .activation_lines import LINES, SLOPE
 from .affine_form import Form, FormArithmetic, form_size
 from .input_parts import split_inputs
@@ -373,6 +374,8 @@ class FormsRun:
             case PickNode(source, indices):
                 rounded, all_forms = False, forms(source)
                 found = [all_forms[i] for i in indices]
+            case TreesNode():
+                raise Refused("decision trees are not followed through time")
             case _:
                 rounded = False
                 found = [x for source in flat_node_sources(node) for x in forms(source)]

@@ -31,8 +31,9 @@ from surefoot.problem.network import (
     Node,
     Pick,
 )
+from surefoot.problem.tree_ensemble import TreeEnsemble
 from surefoot.solvers.native.batch_queries.query_rows import Demand, StackedDemands
-from surefoot.solvers.native.bounding.gradients import apply_activation, apply_pairing
+from surefoot.solvers.native.bounding.gradients import add_leaves, apply_activation, apply_pairing
 from surefoot.term.evaluate import Undefined
 from surefoot.term.float32 import round_to_float32
 
@@ -117,6 +118,8 @@ def _node_values(node: Node, values: Sequence[Array]) -> Array:
             return values[source][indices]
         case Join(several):
             return np.concatenate([values[s] for s in several])
+        case TreeEnsemble(source):
+            return add_leaves(node, values[source].T).T
 
 
 def judge_points(demand: Demand, points: Array, outputs: Array, radius: Array) -> Codes:

@@ -21,6 +21,7 @@ from surefoot.problem.network import (
     Pick,
     Shape,
 )
+from surefoot.problem.tree_ensemble import TreeEnsemble, find_leaves
 
 
 def forward_values(network: Network, points: Array) -> list[Array]:
@@ -52,6 +53,16 @@ def evaluate_node(node: Node, values: Sequence[Array]) -> Array:
             return values[source][:, indices]
         case Join(several):
             return np.concatenate([values[s] for s in several], axis=1)
+        case TreeEnsemble(source):
+            return add_leaves(node, values[source])
+
+
+def add_leaves(node: TreeEnsemble, points: Array) -> Array:
+    """The outputs of trees, a row for each point."""
+    total = np.broadcast_to(node.start.astype(np.float64), (len(points), node.leaves.shape[1])).copy()
+    for reached in find_leaves(node, points).T:
+        total += node.leaves[reached]
+    return total
 
 
 def apply_activation(x: Array, shape: Shape, parameters: tuple[float, ...]) -> Array:

@@ -13,7 +13,9 @@ from fractions import Fraction
 import numpy as np
 
 from surefoot.network.directed_rounding import BoxArray
+from surefoot.network.tree_bounds import are_constant_on_boxes
 from surefoot.problem.network import Activation, Combine, Pairing
+from surefoot.problem.tree_ensemble import TreeEnsemble
 from surefoot.query.bounds import linear_range
 from surefoot.solvers.linear_program import minimise_program
 from surefoot.solvers.native.bounding.network_bounds import NetworkBounds, straddles_kink
@@ -187,6 +189,8 @@ def is_linear_on_boxes(problem: CompiledQuery, found: NetworkBounds) -> Mask:
                 linear &= ~straddles_kink(shape, parameters, box.low, box.high).any(axis=1)
             case Combine(left, right, pairing) if pairing is not Pairing.ADD:
                 linear &= _pair_is_linear(found.boxes[left], found.boxes[right], pairing)
+            case TreeEnsemble(source):
+                linear &= are_constant_on_boxes(node, found.boxes[source])
     return linear
 
 

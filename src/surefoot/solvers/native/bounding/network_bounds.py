@@ -37,6 +37,7 @@ from surefoot.problem.network import (
     Pick,
     Shape,
 )
+from surefoot.problem.tree_ensemble import TreeEnsemble
 from surefoot.solvers.native.compiled_query import Mask
 from surefoot.solvers.native.relu_chain.bound_arrays import (
     WORTH,
@@ -89,6 +90,9 @@ def build_bounding_plan(
             case Combine(left, right, pairing) if pairing is not Pairing.ADD:
                 kept |= {left, right}
                 beyond_sign |= {left, right}
+            case TreeEnsemble(source):
+                kept.add(source)
+                beyond_sign.add(source)
             case Elementwise(source, _, _) if source in direct:
                 direct.add(number)
             case Pick(source, indices) if source in direct and len(set(indices.tolist())) == indices.size:
@@ -333,6 +337,8 @@ def _open_entries(plan: BoundingPlan, value: int, box: BoxArray) -> Mask:
                 needed |= straddles_kink(shape, parameters, box.low, box.high)
             case Combine(left, right, pairing) if pairing is not Pairing.ADD and value in (left, right):
                 needed |= box.low < box.high
+            case TreeEnsemble(source) if source == value:
+                needed[:, np.unique(node.features)] = True
     return needed
 
 

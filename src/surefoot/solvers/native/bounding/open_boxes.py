@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.network.batches import BatchRecord
-from surefoot.network.directed_rounding import BoxArray
+from surefoot.network.directed_rounding import Array, BoxArray
 from surefoot.solvers.native.compiled_query import CompiledQuery, Mask
 
 
@@ -44,15 +44,21 @@ def round_boxes_to_grid(problem: CompiledQuery, box: BoxArray) -> BoxArray:
 
 
 def halve_boxes(
-    box: BoxArray, column: NDArray[np.intp], whole: Mask, single: Mask | None = None
+    box: BoxArray,
+    column: NDArray[np.intp],
+    whole: Mask,
+    single: Mask | None = None,
+    places: Array | None = None,
 ) -> tuple[BoxArray, BoxArray]:
     """Both halves of each box along one input; neighbours on a grid, a common end otherwise.
 
-    `whole`, `single`: inputs that are whole or float32 numbers.
+    `whole`, `single`: inputs that are whole or float32 numbers; `places`: where to split instead, if not NaN.
     """
     rows = np.arange(len(column))
     low, high = box.low[rows, column], box.high[rows, column]
     middle = 0.5 * low + 0.5 * high
+    if places is not None:
+        middle = np.where(np.isnan(places), middle, places)
     left = np.where(whole[column], np.floor(middle), middle)
     right = np.where(whole[column], np.floor(middle) + 1.0, middle)
     if single is not None:

@@ -15,7 +15,9 @@ import numpy as np
 from surefoot.network.back_substitution import linear_preimages, linear_shift
 from surefoot.network.directed_rounding import Array
 from surefoot.network.relaxation import Relaxation
+from surefoot.network.tree_bounds import lowest_outputs, split_gains
 from surefoot.problem.network import Activation, Shape
+from surefoot.problem.tree_ensemble import TreeEnsemble
 from surefoot.solvers.native.bounding.gradients import add_coefficients, evaluate_node
 from surefoot.solvers.native.bounding.network_bounds import NetworkBounds
 from surefoot.solvers.native.compiled_query import Mask
@@ -35,6 +37,7 @@ class _SlopeAscent:
     arguments: Array
     momentum: Array
     others: dict[int, Array] = field(default_factory=dict)  # coefficients that met other relaxed values
+    lowest: dict[int, Array] = field(default_factory=dict)  # the leaves where what met trees is least
 
     def move(self, rate: float) -> None:
         """The slopes below open ReLUs by the sign of their gradient, which is coefficient times argument."""
@@ -124,6 +127,10 @@ def _substitute_row(climb: _SlopeAscent, row: Array) -> tuple[Array, Array]:
         if rows is None:
             continue
         node, relaxation = nodes[number - 1], found.relaxations[number - 1]
+        if isinstance(node, TreeEnsemble):
+            least, climb.lowest[number] = lowest_outputs(node, found.boxes[node.source], rows)
+            constant += least
+            continue
         if relaxation is not None:
             positive = np.maximum(rows, 0.0)
             negative = rows - positive
@@ -156,6 +163,9 @@ def _evaluate_relaxed(climb: _SlopeAscent, points: Array) -> Array:
         relaxation = found.relaxations[number - 1]
         if relaxation is None:
             values.append(evaluate_node(node, values))
+            continue
+        if number in climb.lowest:
+            values.append(climb.lowest[number])
             continue
         part = climb.parts.get(number)
         if part is None:
@@ -210,6 +220,11 @@ def _input_gains(found: NetworkBounds, trace: dict[int, Array]) -> Array:
                     () if before is None else linear_preimages(node, before, network.widths(), signs=False)
                 ):
                     add_coefficients(carried, source, part)
+            elif isinstance(node, TreeEnsemble):
+                if rows is not None:
+                    add_coefficients(
+                        carried, node.source, split_gains(node, found.boxes[node.source], rows[:, 0])
+                    )
             elif rows is not None:
                 size = np.abs(rows[:, 0])
                 for source, lower, upper in zip(

@@ -25,6 +25,7 @@ from surefoot.problem.network import (
     Node,
     Pick,
 )
+from surefoot.problem.tree_ensemble import TreeEnsemble
 from surefoot.solvers.linear_program import minimise_program
 from surefoot.solvers.native.bounding.network_bounds import NetworkBounds
 from surefoot.solvers.native.compiled_query import CompiledQuery, Mask
@@ -135,6 +136,8 @@ def _linear_node_form(node: Node, forms: Sequence[_AffineForm]) -> _AffineForm:
                 np.concatenate([forms[s].rows for s in several]),
                 np.concatenate([forms[s].constant for s in several]),
             )
+        case TreeEnsemble():
+            raise AssertionError("networks that jump are not looked at")
         case Activation():
             raise AssertionError("activations have columns of their own")
 

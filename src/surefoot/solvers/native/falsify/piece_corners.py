@@ -26,6 +26,7 @@ from surefoot.problem.network import (
     Pick,
     Shape,
 )
+from surefoot.problem.tree_ensemble import TreeEnsemble
 from surefoot.solvers.linear_program import minimise_program
 from surefoot.solvers.native.bounding.gradients import forward_values
 from surefoot.solvers.native.compiled_query import CompiledQuery
@@ -39,8 +40,8 @@ Sides = dict[tuple[int, int], bool]  # value and entry of a neuron: on or off
 
 
 def has_only_relus(network: Network) -> bool:
-    """Whether every bend of the network is a ReLU."""
-    return all(
+    """Whether every bend of the network is a ReLU, and it does not jump."""
+    return not network.has_trees() and all(
         n.shape is Shape.RELU
         if isinstance(n, Activation)
         else not isinstance(n, Combine) or n.pairing is Pairing.ADD
@@ -95,6 +96,8 @@ def _node_derivative(node: Node, found: Sequence[Array], values: Sequence[Array]
             return found[source][:, indices]
         case Join(parts):
             return np.concatenate([found[s] for s in parts], axis=1)
+        case TreeEnsemble():
+            raise AssertionError("networks that jump have no corners")
 
 
 def _active_neurons(value: int, values: Sequence[Array], chosen: Sides) -> Array:
