@@ -1,0 +1,117 @@
+"""Names of the library and the models that belong to them: `gym:CartPole-v1?gravity=9.81`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import isfinite
+from pathlib import PurePath
+from typing import Any
+
+from surefoot.errors import InvalidProblem, Unsupported, did_you_mean
+from surefoot.formats.gymnasium import cart_pole
+from surefoot.formats.gymnasium.gym_model import GymArgument, GymKind, GymModel
+
+PREFIX = "gym:"
+LIMIT = "max_episode_steps"  # the argument of `gymnasium.make`
+_NO_LIMIT = "none"
+_CART_POLE = "gymnasium.envs.classic_control.cartpole:CartPoleEnv"
+
+GYM_MODELS: dict[str, GymKind] = {
+    "CartPole-v0": GymKind(
+        cart_pole.build_cart_pole, _CART_POLE, 200, cart_pole.ARGUMENTS, cart_pole.check_masses
+    ),
+    "CartPole-v1": GymKind(
+        cart_pole.build_cart_pole, _CART_POLE, 500, cart_pole.ARGUMENTS, cart_pole.check_masses
+    ),
+}
+
+
+def names_gym_model(model: str | PurePath) -> bool:
+    """Is this `gym:NAME`, and not a file?"""
+    return str(model).startswith(PREFIX)
+
+
+def split_gym_name(text: str) -> tuple[str, dict[str, str]]:
+    """The registered name and the arguments behind `?`."""
+    name, _, asked = text.removeprefix(PREFIX).partition("?")
+    given: dict[str, str] = {}
+    for part in asked.split("&") if asked else ():
+        key, equals, value = part.partition("=")
+        if not key or not equals or not value:
+            fix = f"write {PREFIX}{name or 'NAME'}?{key or 'g'}=9.81"
+            raise InvalidProblem(f"`{part}` does not give an argument its value", fix=fix, where=text)
+        if key in given:
+            raise InvalidProblem(f"`{key}` is given twice", fix="keep one of them", where=text)
+        given[key] = value
+    return name, given
+
+
+def build_gym_model(
+    text: str, constants: Mapping[str, str] | None = None, *, counted: bool = False
+) -> GymModel:
+    """The model that `gym:NAME?argument=value` means; `constants` are further arguments."""
+    name, given = split_gym_name(text)
+    kind = find_gym_kind(name)
+    if twice := next((key for key in constants or {} if key in given), None):
+        raise InvalidProblem(f"`{twice}` is given twice", fix="keep one of them", where=text)
+    given |= constants or {}
+    values: dict[str, Any] = {key: argument.default for key, argument in kind.arguments.items()}
+    values[LIMIT] = kind.limit
+    for key, value in given.items():
+        if key not in values:
+            fix = did_you_mean(key, values)
+            raise InvalidProblem(f"{name} has no argument `{key}`", fix=fix, where=text)
+        values[key] = _read_limit(value, text) if key == LIMIT else _read_value(key, value, kind, text)
+    if kind.check_given is not None:
+        try:
+            kind.check_given(given)
+        except InvalidProblem as error:
+            raise error.at(text) from None
+    return kind.build(name, values, counted)
+
+
+def find_gym_kind(name: str) -> GymKind:
+    """What builds the model of a registered name; other names are refused with what can be done."""
+    if (kind := GYM_MODELS.get(name)) is not None:
+        return kind
+    raise Unsupported(
+        f"there is no model of `{name}`", fix=did_you_mean(name, GYM_MODELS), where=f"{PREFIX}{name}"
+    )
+
+
+def _read_limit(text: str, where: str) -> int | None:
+    if text.lower() == _NO_LIMIT:
+        return None
+    if not text.isascii() or not text.isdigit() or not 0 < int(text[:9]) == int(text):
+        what = f"`{text}` is no number of steps"
+        raise InvalidProblem(what, fix=f"give a positive whole number, or {_NO_LIMIT}", where=f"{where}:{LIMIT}")
+    return int(text)
+
+
+def _read_value(key: str, text: str, kind: GymKind, where: str) -> Any:
+    """The text as a value of the kind of the default."""
+    argument = kind.arguments[key]
+    place = f"{where}:{key}"
+    if isinstance(argument.default, bool):
+        if text.lower() not in ("true", "false"):
+            raise InvalidProblem(f"`{text}` is neither true nor false", fix="give one of them", where=place)
+        return text.lower() == "true"
+    value: Any = text
+    if not isinstance(argument.default, str):
+        try:
+            value = type(argument.default)(text)
+        except ValueError:
+            wanted = "a whole number" if isinstance(argument.default, int) else "a number such as 9.81"
+            raise InvalidProblem(f"`{text}` is no number", fix=f"give {wanted}", where=place) from None
+    return check_value(value, argument, place)
+
+
+def check_value(value: Any, argument: GymArgument, place: str) -> Any:
+    """The value, if the model can have it."""
+    if argument.known and value not in argument.known:
+        known = ", ".join(str(one) for one in argument.known)
+        raise InvalidProblem(f"there is no `{value}`", fix=f"one of {known}", where=place)
+    if isinstance(value, float) and not (isfinite(value) and (value > 0 or not argument.positive)):
+        wanted = "a positive number" if argument.positive else "a finite number"
+        raise InvalidProblem(f"`{value}` cannot be meant", fix=f"give {wanted}", where=place)
+    return value
