@@ -47,6 +47,7 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
     from surefoot.formats.barrier_file import (
         is_foreign_barrier as is_foreign_barrier, read_barriers as read_barriers,
     )
+    from surefoot.formats.gymnasium.gym_name import names_gym_model as names_gym_model
     from surefoot.formats.jani import read_jani as read_jani, write_jani as write_jani
     from surefoot.formats.json_file import (
         read_invariant as read_invariant, read_json as read_json,
@@ -398,6 +399,7 @@ _TOOL_SECTIONS: tuple[dict[str, str], ...] = (  # beside these, for the command 
         ".problem.semantics": "Move State apply_move holds_in_state permitted_transitions",
     },
     {  # Model files, policy files, and what is in them
+        ".formats.gymnasium.gym_name": "names_gym_model",
         ".formats.model_file": "LoadedModel file_sha256 parse_constants read_model set_time_semantics",
         ".formats.jani": "read_jani write_jani",
         ".formats.onnx": "read_onnx_network",

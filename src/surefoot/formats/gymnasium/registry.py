@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import isfinite
-from pathlib import PurePath
 from typing import Any
 
 from surefoot.errors import InvalidProblem, Unsupported, did_you_mean
 from surefoot.formats.gymnasium import cart_pole
 from surefoot.formats.gymnasium.gym_model import GymArgument, GymKind, GymModel
+from surefoot.formats.gymnasium.gym_name import PREFIX, split_gym_name
 
-PREFIX = "gym:"
 LIMIT = "max_episode_steps"  # the argument of `gymnasium.make`
 _NO_LIMIT = "none"
 _CART_POLE = "gymnasium.envs.classic_control.cartpole:CartPoleEnv"
@@ -24,26 +23,6 @@ GYM_MODELS: dict[str, GymKind] = {
         cart_pole.build_cart_pole, _CART_POLE, 500, cart_pole.ARGUMENTS, cart_pole.check_masses
     ),
 }
-
-
-def names_gym_model(model: str | PurePath) -> bool:
-    """Is this `gym:NAME`, and not a file?"""
-    return str(model).startswith(PREFIX)
-
-
-def split_gym_name(text: str) -> tuple[str, dict[str, str]]:
-    """The registered name and the arguments behind `?`."""
-    name, _, asked = text.removeprefix(PREFIX).partition("?")
-    given: dict[str, str] = {}
-    for part in asked.split("&") if asked else ():
-        key, equals, value = part.partition("=")
-        if not key or not equals or not value:
-            fix = f"write {PREFIX}{name or 'NAME'}?{key or 'g'}=9.81"
-            raise InvalidProblem(f"`{part}` does not give an argument its value", fix=fix, where=text)
-        if key in given:
-            raise InvalidProblem(f"`{key}` is given twice", fix="keep one of them", where=text)
-        given[key] = value
-    return name, given
 
 
 def build_gym_model(
