@@ -81,14 +81,23 @@ def build_cart_pole(name: str, values: Mapping[str, Any], counted: bool) -> GymM
 def _is_over(values: Mapping[str, Any]) -> Term:
     """The cart has left the track, or the pole has fallen."""
     x, theta = Var("x"), Var("theta")
-    track, angle = nearest_constant(values["x_threshold"]), nearest_constant(values["theta_threshold_radians"])
-    return disjunction_of((x < nearest_constant(-track.value), x > track, theta < nearest_constant(-angle.value), theta > angle))
+    track, angle = (
+        nearest_constant(values["x_threshold"]),
+        nearest_constant(values["theta_threshold_radians"]),
+    )
+    return disjunction_of(
+        (x < nearest_constant(-track.value), x > track, theta < nearest_constant(-angle.value), theta > angle)
+    )
 
 
 def _next_state(force: float, values: Mapping[str, Any]) -> dict[str, Term]:
     """One step; every operation has its arguments in the library's order."""
     x, x_dot, theta, theta_dot = (Var(variable) for variable in STATE)
-    said = {name: nearest_constant(values[name]) for name in ARGUMENTS if isinstance(ARGUMENTS[name].default, float)}
+    said = {
+        name: nearest_constant(values[name])
+        for name in ARGUMENTS
+        if isinstance(ARGUMENTS[name].default, float)
+    }
     total, length, tau, mass_length = (
         said[name] for name in ("total_mass", "length", "tau", "polemass_length")
     )

@@ -1,13 +1,18 @@
-"""What all models share: starts by the reset law, the end of an episode, steps that are counted where asked."""
+"""What all models share: starts by the reset law, the end of an episode, steps that are counted where asked.
+
+Plants go on where the library would end an episode, because engines take that best; a question is posed such
+that nothing after the end counts (`pose_question`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from surefoot.formats.gymnasium.gym_model import ELAPSED
-from surefoot.problem.environment import Component, Control, Edge, Environment, Law, Outcome, Update, Variable
-from surefoot.term.term import TRUE, Const, Term, Var, conjunction_of, equal
+from surefoot.formats.gymnasium.gym_model import ELAPSED, GymModel
+from surefoot.problem.environment import Component, Control, Edge, Environment, Law, Update, Variable
+from surefoot.problem.property import Expected, Never, NeverBefore, Path, Probability, Property, Within
+from surefoot.term.term import TRUE, Const, Term, Var, conjunction_of, disjunction_of, equal
 from surefoot.term.value_types import Arithmetic, Int
 
 SINES = (
@@ -26,25 +31,22 @@ def build_environment(
     controls: Sequence[Control] = (),
     limit: int | None = None,
 ) -> Environment:
-    """The environment; nothing happens where the episode is `over`, or after `limit` counted steps."""
+    """The environment; `over`: where episodes end. With `limit` steps are counted, and none is beyond it."""
     starts = [
         equal(Var(variable), value)
         if isinstance(value, Const)
         else (Const(value.parameters[0]) <= Var(variable)) & (Var(variable) <= Const(value.parameters[1]))
         for variable, value in reset.items()
     ]
-    goes_on = [] if over is None else [~over]
     if limit is not None:
         variables = (*variables, Variable(ELAPSED, Int(0, limit)))
         starts.append(equal(Var(ELAPSED), Const(0)))
-        goes_on.append(Var(ELAPSED) < limit)
-        edges = [_count_step(edge) for edge in edges]
-    guard = conjunction_of(goes_on) if goes_on else TRUE
+        edges = [_count_step(edge, limit) for edge in edges]
     return Environment(
         name,
         tuple(variables),
-        conjunction_of(starts),
-        (Component("main", tuple(replace(edge, guard=guard) for edge in edges)),),
+        conjunction_of(tuple(starts)),
+        (Component("main", tuple(edges)),),
         tuple(controls),
         arithmetic=Arithmetic.FLOAT64,
         definitions=() if over is None else (("terminated", over),),
@@ -52,10 +54,39 @@ def build_environment(
     )
 
 
-def _count_step(edge: Edge) -> Edge:
+def pose_question(model: GymModel, asked: Property) -> tuple[Environment, Property]:
+    """The environment and the property such that nothing counts which comes after the end of an episode."""
+    over, environment = model.terminates, model.environment
+    if over is None:
+        return environment, asked
+    match asked:
+        case Never(bad, steps) if bad != over:
+            return environment, NeverBefore(bad, over, steps)
+        case NeverBefore(bad, goal, steps) if goal != over:
+            return environment, NeverBefore(bad, disjunction_of((goal, over)), steps)
+        case Never() | NeverBefore():
+            return environment, asked
+        case Within(good, _, 0) if good == over:
+            return environment, asked
+        case Probability(Path("F", right, left)) if right == over and left == TRUE:
+            return environment, asked
+        case Probability(Path("G", right)) if right == ~over:
+            return environment, asked
+        case Expected(until=until) if until == over:
+            return environment, asked
+    return end_episodes(environment, over), asked
+
+
+def end_episodes(environment: Environment, over: Term) -> Environment:
+    """The environment in which no step is possible where the episode is over."""
+    components = tuple(
+        replace(c, edges=tuple(replace(e, guard=e.guard & ~over) for e in c.edges))
+        for c in environment.components
+    )
+    return replace(environment, components=components)
+
+
+def _count_step(edge: Edge, limit: int) -> Edge:
     counted = Update(Var(ELAPSED), Var(ELAPSED) + 1)
-    return replace(edge, outcomes=tuple(_with_update(outcome, counted) for outcome in edge.outcomes))
-
-
-def _with_update(outcome: Outcome, update: Update) -> Outcome:
-    return replace(outcome, updates=(*outcome.updates, update))
+    outcomes = tuple(replace(o, updates=(*o.updates, counted)) for o in edge.outcomes)
+    return replace(edge, guard=edge.guard & (Var(ELAPSED) < limit), outcomes=outcomes)

@@ -56,8 +56,12 @@ class GymKind:
     implementation: str  # `module:class` of the library, by which a live environment is recognised
     limit: int | None  # `max_episode_steps` as registered
     arguments: Mapping[str, GymArgument] = field(default_factory=dict)
-    check_given: Callable[[Mapping[str, Any]], None] | None = None  # refuses what does not go together in a text
-    read_live: Callable[[Any], Mapping[str, Any]] | None = None  # of an unwrapped environment; None: attributes
+    check_given: Callable[[Mapping[str, Any]], None] | None = (
+        None  # refuses what does not go together in a text
+    )
+    read_live: Callable[[Any], Mapping[str, Any]] | None = (
+        None  # of an unwrapped environment; None: attributes
+    )
 
 
 def nearest_constant(value: float) -> Const:

@@ -89,7 +89,9 @@ def _read_found(path: Path) -> Normalization:
         return read_normalization(path)
     except InvalidProblem as error:
         fix = "move it away, or name the right one with --normalize"
-        raise InvalidProblem(f"it stands beside the policy, and {error.what}", fix=fix, where=str(path)) from None
+        raise InvalidProblem(
+            f"it stands beside the policy, and {error.what}", fix=fix, where=str(path)
+        ) from None
 
 
 def _check_widths(model: GymModel, loaded: LoadedPolicy, network: Path) -> None:

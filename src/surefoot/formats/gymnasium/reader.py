@@ -7,15 +7,18 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from surefoot.errors import InvalidProblem, did_you_mean, locate_errors
+from surefoot.formats.gymnasium.episode import pose_question
 from surefoot.formats.gymnasium.gym_model import ELAPSED, GymModel
 from surefoot.formats.gymnasium.policy_wiring import Record, wire_gym_policy
 from surefoot.formats.gymnasium.registry import build_gym_model
 from surefoot.formats.wiring import PolicyWiring, WiringChanges
 from surefoot.problem.policy import NeuralPolicy
-from surefoot.problem.problem import Problem
+from surefoot.problem.problem import LONGEST_PROPERTY, Problem
 from surefoot.problem.property import Property
 from surefoot.problem.property_parser import parse_property
 from surefoot.problem.validate import validate_problem
+from surefoot.term.lexer import shorten_text
+from surefoot.term.term import free_names
 
 _COUNTED = re.compile(rf"(?<![\w.]){ELAPSED}(?![\w.])")
 
@@ -30,7 +33,9 @@ def read_gym_problems(
     record: Record,
 ) -> dict[str, Problem]:
     """The problems by the names of their properties; without any named, all that the model has."""
-    model = build_gym_model(text, constants, counted=any(map(counts_elapsed, properties)))
+    seen = wiring.observe if isinstance(wiring, PolicyWiring) else ()
+    counted = any(map(counts_elapsed, properties)) or any(ELAPSED in free_names(term) for term in seen)
+    model = build_gym_model(text, constants, counted=counted)
     if policy is None:
         if wiring is not None or output is not None:
             what = "there is no network that could be wired"
@@ -41,7 +46,10 @@ def read_gym_problems(
     asked = {name: select_gym_property(model, name) for name in properties} or dict(model.properties)
     problems: dict[str, Problem] = {}
     for name, wanted in asked.items():
-        problem = Problem(f"{model.environment.name}/{name}", model.environment, acting, wanted)
+        environment, posed = pose_question(model, wanted)
+        problem = Problem(
+            f"{model.environment.name}/{shorten_text(name, LONGEST_PROPERTY)}", environment, acting, posed
+        )
         with locate_errors(text, InvalidProblem):
             validate_problem(problem, controlled=False)
         problems[name] = problem

@@ -7,13 +7,14 @@ from math import isfinite
 from typing import Any
 
 from surefoot.errors import InvalidProblem, Unsupported, did_you_mean
-from surefoot.formats.gymnasium import cart_pole
+from surefoot.formats.gymnasium import cart_pole, mountain_car, pendulum
 from surefoot.formats.gymnasium.gym_model import GymArgument, GymKind, GymModel
 from surefoot.formats.gymnasium.gym_name import PREFIX, split_gym_name
 
 LIMIT = "max_episode_steps"  # the argument of `gymnasium.make`
 _NO_LIMIT = "none"
-_CART_POLE = "gymnasium.envs.classic_control.cartpole:CartPoleEnv"
+_CLASSIC = "gymnasium.envs.classic_control"
+_CART_POLE = f"{_CLASSIC}.cartpole:CartPoleEnv"
 
 GYM_MODELS: dict[str, GymKind] = {
     "CartPole-v0": GymKind(
@@ -21,6 +22,21 @@ GYM_MODELS: dict[str, GymKind] = {
     ),
     "CartPole-v1": GymKind(
         cart_pole.build_cart_pole, _CART_POLE, 500, cart_pole.ARGUMENTS, cart_pole.check_masses
+    ),
+    "MountainCar-v0": GymKind(
+        mountain_car.build_mountain_car,
+        f"{_CLASSIC}.mountain_car:MountainCarEnv",
+        200,
+        mountain_car.ARGUMENTS,
+    ),
+    "MountainCarContinuous-v0": GymKind(
+        mountain_car.build_continuous_mountain_car,
+        f"{_CLASSIC}.continuous_mountain_car:Continuous_MountainCarEnv",
+        999,
+        mountain_car.CONTINUOUS_ARGUMENTS,
+    ),
+    "Pendulum-v1": GymKind(
+        pendulum.build_pendulum, f"{_CLASSIC}.pendulum:PendulumEnv", 200, pendulum.ARGUMENTS
     ),
 }
 
@@ -63,7 +79,9 @@ def _read_limit(text: str, where: str) -> int | None:
         return None
     if not text.isascii() or not text.isdigit() or not 0 < int(text[:9]) == int(text):
         what = f"`{text}` is no number of steps"
-        raise InvalidProblem(what, fix=f"give a positive whole number, or {_NO_LIMIT}", where=f"{where}:{LIMIT}")
+        raise InvalidProblem(
+            what, fix=f"give a positive whole number, or {_NO_LIMIT}", where=f"{where}:{LIMIT}"
+        )
     return int(text)
 
 
