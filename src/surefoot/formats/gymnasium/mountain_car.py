@@ -96,6 +96,8 @@ def build_continuous_mountain_car(name: str, values: Mapping[str, Any], counted:
     after = {update.target.name: update.value for update in moved if isinstance(update.target, Var)}
     effort = Var("force") ** 2 * nearest_constant(0.1)
     earned = ite(substitute_names(arrives, after), Const(100), Const(0)) - effort
+    # Nothing is clipped: the limits tell how large the sum of an episode may be.
+    earned = Apply(Op.MAX, (Const(-1), Apply(Op.MIN, (Const(100), earned))))
     edge = Edge(chosen=chosen, outcomes=(Outcome(updates=moved, rewards=((REWARD, earned),)),))
     environment = build_environment(
         name,

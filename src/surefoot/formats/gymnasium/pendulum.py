@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from math import pi
+from math import ceil, pi
 from typing import Any
 
 from surefoot.formats.gymnasium.episode import SINES, build_environment
@@ -47,7 +47,7 @@ def build_pendulum(name: str, values: Mapping[str, Any], counted: bool) -> GymMo
     speed = Apply(Op.MAX, (Const(-most.value), Apply(Op.MIN, (most, speed))))
     moved = (Update(_THETA, _THETA + speed * step), Update(_SPEED, speed))
     chosen = (Choice("rounding", Real(-rounding, rounding), Law("uniform", (-rounding, rounding))),)
-    edge = Edge(chosen=chosen, outcomes=(Outcome(updates=moved, rewards=((REWARD, _reward_of_step()),)),))
+    edge = Edge(chosen=chosen, outcomes=(Outcome(updates=moved, rewards=((REWARD, _reward_of_step(values)),)),))
     half_turn, fastest = nearest_constant(pi).value, Fraction(most.value)
     environment = build_environment(
         name,
@@ -81,7 +81,7 @@ def build_pendulum(name: str, values: Mapping[str, Any], counted: bool) -> GymMo
     )
 
 
-def _reward_of_step() -> Term:
+def _reward_of_step(values: Mapping[str, Any]) -> Term:
     """Minus the costs of the state before the step and of the torque; the angle between -pi and pi."""
     whole = nearest_constant(2 * pi)
     shifted = _THETA + nearest_constant(pi)
@@ -89,7 +89,9 @@ def _reward_of_step() -> Term:
     angle = shifted - whole * Apply(Op.FLOOR, (shifted / whole,)) - half
     angle = Apply(Op.MAX, (-half, Apply(Op.MIN, (half, angle))))  # where a rounding would leave the range
     costs = angle**2 + nearest_constant(0.1) * _SPEED**2 + nearest_constant(0.001) * _TORQUE**2
-    return -costs
+    most = pi**2 + 0.1 * values["max_speed"] ** 2 + 0.001 * values["max_torque"] ** 2
+    # Nothing is clipped: the limits tell how large the sum of an episode may be.
+    return Apply(Op.MAX, (Const(-ceil(most + 0.5)), Apply(Op.MIN, (Const(0), -costs))))
 
 
 def _largest_rounding(gain: float, torque: Fraction) -> Fraction:
