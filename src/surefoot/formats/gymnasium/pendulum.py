@@ -47,7 +47,9 @@ def build_pendulum(name: str, values: Mapping[str, Any], counted: bool) -> GymMo
     speed = Apply(Op.MAX, (Const(-most.value), Apply(Op.MIN, (most, speed))))
     moved = (Update(_THETA, _THETA + speed * step), Update(_SPEED, speed))
     chosen = (Choice("rounding", Real(-rounding, rounding), Law("uniform", (-rounding, rounding))),)
-    edge = Edge(chosen=chosen, outcomes=(Outcome(updates=moved, rewards=((REWARD, _reward_of_step(values)),)),))
+    edge = Edge(
+        chosen=chosen, outcomes=(Outcome(updates=moved, rewards=((REWARD, _reward_of_step(values)),)),)
+    )
     half_turn, fastest = nearest_constant(pi).value, Fraction(most.value)
     environment = build_environment(
         name,

@@ -7,7 +7,7 @@ from math import isfinite
 from typing import Any
 
 from surefoot.errors import InvalidProblem, Unsupported, did_you_mean
-from surefoot.formats.gymnasium import cart_pole, mountain_car, pendulum
+from surefoot.formats.gymnasium import acrobot, cart_pole, mountain_car, pendulum
 from surefoot.formats.gymnasium.gym_model import GymArgument, GymKind, GymModel
 from surefoot.formats.gymnasium.gym_name import PREFIX, split_gym_name
 
@@ -35,6 +35,7 @@ GYM_MODELS: dict[str, GymKind] = {
         999,
         mountain_car.CONTINUOUS_ARGUMENTS,
     ),
+    "Acrobot-v1": GymKind(acrobot.build_acrobot, f"{_CLASSIC}.acrobot:AcrobotEnv", 500, acrobot.ARGUMENTS),
     "Pendulum-v1": GymKind(
         pendulum.build_pendulum, f"{_CLASSIC}.pendulum:PendulumEnv", 200, pendulum.ARGUMENTS
     ),
