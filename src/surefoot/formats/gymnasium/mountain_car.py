@@ -65,7 +65,7 @@ def build_mountain_car(name: str, values: Mapping[str, Any], counted: bool) -> G
         pull = Apply(Op.COS, (3 * _X,)) * nearest_constant(-values["gravity"])
         moved = _advance_car(_V + (push + pull), _X, said)
         edges.append(Edge(action=action, outcomes=(Outcome(updates=moved, rewards=((REWARD, Const(-1)),)),)))
-    arrives = (_X >= said["goal_position"]) & (_V >= said["goal_velocity"])
+    arrives = (said["goal_position"] <= _X) & (said["goal_velocity"] <= _V)
     environment = build_environment(
         name, _VARIABLES, _RESET, edges, over=arrives, limit=limit if counted else None
     )
@@ -92,7 +92,7 @@ def build_continuous_mountain_car(name: str, values: Mapping[str, Any], counted:
     )
     pull = said["power"] * Var("force") - nearest_constant(_GRAVITY) * Apply(Op.COS, (3 * _X,))
     moved = _advance_car(_V + pull + Var("speed_rounding"), Var("position"), said, Var("position_rounding"))
-    arrives = (_X >= said["goal_position"]) & (_V >= said["goal_velocity"])
+    arrives = (said["goal_position"] <= _X) & (said["goal_velocity"] <= _V)
     after = {update.target.name: update.value for update in moved if isinstance(update.target, Var)}
     effort = Var("force") ** 2 * nearest_constant(0.1)
     earned = ite(substitute_names(arrives, after), Const(100), Const(0)) - effort
