@@ -77,6 +77,7 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
         integer as integer, maximum as maximum, minimum as minimum, real as real,
     )
     from surefoot.interface.faults import PolicyFaults as PolicyFaults
+    from surefoot.interface.gym_environment import GymEnvironment as GymEnvironment, gym as gym
     from surefoot.interface.policy import AnyPolicy as AnyPolicy, Policy as Policy
     from surefoot.interface.properties import (
         eventually as eventually, expected_reward as expected_reward, never as never,
@@ -333,6 +334,7 @@ _USER_SECTIONS: tuple[dict[str, str], ...] = (  # module below `surefoot` -> its
     },
     {  # Environments, policies and their networks
         ".interface.environment": "Environment",
+        ".interface.gym_environment": "GymEnvironment gym",
         ".problem.environment": "Choice Component Control Edge Outcome Update Variable",
         ".problem.flow": "Flow",
         ".problem.validate.distribution": "normalise_probabilities",

@@ -37,7 +37,7 @@ ARGUMENTS = {
     "polemass_length": GymArgument(0.1 * 0.5, positive=True),
     "force_mag": GymArgument(10.0),
     "tau": GymArgument(0.02, positive=True),
-    "kinematics_integrator": GymArgument("euler"),
+    "kinematics_integrator": GymArgument("euler", known=("euler", "semi-implicit", "semi-implicit euler")),
     "theta_threshold_radians": GymArgument(12 * 2 * pi / 360, positive=True),
     "x_threshold": GymArgument(2.4, positive=True),
 }

@@ -60,6 +60,7 @@ class GymKind:
     check_given: Callable[[Mapping[str, Any]], None] | None = (
         None  # refuses what does not go together in a text
     )
+    fixed: Mapping[str, Any] = field(default_factory=dict)  # attributes that have one value in the model
     read_live: Callable[[Any], Mapping[str, Any]] | None = (
         None  # of an unwrapped environment; None: attributes
     )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from difflib import get_close_matches
 from math import isfinite
 from typing import Any
 
@@ -12,7 +14,7 @@ from surefoot.formats.gymnasium.gym_model import GymArgument, GymKind, GymModel
 from surefoot.formats.gymnasium.gym_name import PREFIX, split_gym_name
 
 LIMIT = "max_episode_steps"  # the argument of `gymnasium.make`
-_NO_LIMIT = "none"
+NO_LIMIT = "none"
 _CLASSIC = "gymnasium.envs.classic_control"
 _CART_POLE = f"{_CLASSIC}.cartpole:CartPoleEnv"
 
@@ -34,8 +36,15 @@ GYM_MODELS: dict[str, GymKind] = {
         f"{_CLASSIC}.continuous_mountain_car:Continuous_MountainCarEnv",
         999,
         mountain_car.CONTINUOUS_ARGUMENTS,
+        fixed={"min_action": -1.0, "max_action": 1.0},
     ),
-    "Acrobot-v1": GymKind(acrobot.build_acrobot, f"{_CLASSIC}.acrobot:AcrobotEnv", 500, acrobot.ARGUMENTS),
+    "Acrobot-v1": GymKind(
+        acrobot.build_acrobot,
+        f"{_CLASSIC}.acrobot:AcrobotEnv",
+        500,
+        acrobot.ARGUMENTS,
+        fixed={"AVAIL_TORQUE": [-1.0, 0.0, 1.0]},
+    ),
     "Pendulum-v1": GymKind(
         pendulum.build_pendulum, f"{_CLASSIC}.pendulum:PendulumEnv", 200, pendulum.ARGUMENTS
     ),
@@ -63,25 +72,46 @@ def build_gym_model(
             kind.check_given(given)
         except InvalidProblem as error:
             raise error.at(text) from None
-    return kind.build(name, values, counted)
+    return _with_notes(kind.build(name, values, counted), kind, values)
+
+
+def _with_notes(model: GymModel, kind: GymKind, values: Mapping[str, Any]) -> GymModel:
+    """The model, whose results say which arguments are not the library's defaults."""
+    told = [f"{key} = {values[key]}" for key, a in kind.arguments.items() if values[key] != a.default]
+    if values[LIMIT] != kind.limit:
+        told.append(f"{LIMIT} = {values[LIMIT] or NO_LIMIT}")
+    if not told:
+        return model
+    note = f"{model.environment.name} with {', '.join(told)}"
+    environment = replace(model.environment, notes=(note, *model.environment.notes))
+    return replace(model, environment=environment)
 
 
 def find_gym_kind(name: str) -> GymKind:
     """What builds the model of a registered name; other names are refused with what can be done."""
     if (kind := GYM_MODELS.get(name)) is not None:
         return kind
+    where = f"{PREFIX}{name}"
+    if not name:
+        fix = f"write {PREFIX}CartPole-v1; {did_you_mean(name, GYM_MODELS)}"
+        raise InvalidProblem("no environment is named", fix=fix, where=where)
+    if close := get_close_matches(name, GYM_MODELS, n=1, cutoff=0.75):
+        raise Unsupported(f"there is no model of `{name}`", fix=f"did you mean `{close[0]}`?", where=where)
     raise Unsupported(
-        f"there is no model of `{name}`", fix=did_you_mean(name, GYM_MODELS), where=f"{PREFIX}{name}"
+        f"there is no model of `{name}` (there is of {', '.join(GYM_MODELS)})",
+        fix=f"estimate from its episodes, estimate_success({name!r}, policy) of surefoot.integrations.gym, or write "
+        "its step as a problem file",
+        where=where,
     )
 
 
 def _read_limit(text: str, where: str) -> int | None:
-    if text.lower() == _NO_LIMIT:
+    if text.lower() == NO_LIMIT:
         return None
     if not text.isascii() or not text.isdigit() or not 0 < int(text[:9]) == int(text):
         what = f"`{text}` is no number of steps"
         raise InvalidProblem(
-            what, fix=f"give a positive whole number, or {_NO_LIMIT}", where=f"{where}:{LIMIT}"
+            what, fix=f"give a positive whole number, or {NO_LIMIT}", where=f"{where}:{LIMIT}"
         )
     return int(text)
 
