@@ -47,7 +47,7 @@ ARGUMENTS = {
     "MAX_VEL_2": GymArgument(9 * pi, positive=True),
 }
 _GRAVITY = 9.8
-_TURNS = 3  # so often an angle is brought back between -pi and pi; more is an error of the model, not a state
+_TURNS = 6  # so often an angle is brought back; where that is not enough the model has no next state
 
 
 @dataclass(frozen=True, slots=True)
