@@ -113,7 +113,7 @@ def read_model(
         )
         problems, predicates = load_jani_problems(model, properties, parse_constants(constants), how, read)
     else:
-        fix = "give a problem file (.toml), a JANI model (.jani), gym:NAME, or a Python file with --trust-python"
+        fix = "give a problem file (.toml), a JANI model (.jani), or a Python file with --trust-python"
         raise Unsupported(
             f"models of type `{model.suffix or 'without suffix'}` are not read", fix=fix, where=str(model)
         )

@@ -37,7 +37,7 @@ class GymEnvironment(EnvironmentData):
 
     @property
     def properties(self) -> Mapping[str, Property]:
-        """What can be asked by name: `safe`, `goal`, `P goal`, `return`, `steps`, as far as it has a meaning."""
+        """What can be asked by name: `safe`, `goal`, `P goal`, `return` and `steps`, as far as they apply."""
         return self.model.properties
 
     def policy(

@@ -474,7 +474,7 @@ def _problem_from(
 
 
 def _gym_environment_or_text(given: object, policy: object, property: object) -> object:
-    """A library environment, or its name where everything can be read as from a file, so that results name it."""
+    """A library environment, or its name where all is read as from a file, so that results name it."""
     plain = all(part is None or isinstance(part, str | PathLike) for part in (policy, property))
     if isinstance(given, GymEnvironment):
         return given.text if plain and given.is_unchanged() else given

@@ -1,4 +1,4 @@
-"""How many operations the next value of a variable has, written out: as often as they stand in the whole term.
+"""How many operations the next value of a variable has, written out: as often as they stand in the term.
 
 Updates that come one after the other, and stages of Runge and Kutta, multiply what they are made of.
 """

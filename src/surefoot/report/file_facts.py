@@ -24,7 +24,7 @@ from surefoot.visible import join_visible
 
 
 def describe_model_file(file: Path, constants: tuple[str, ...], normalise: bool) -> dict[str, Any] | None:
-    """A problem file, a library environment, a JANI model or a VNN-LIB specification; None for any other file."""
+    """A problem file, library environment, JANI model or VNN-LIB specification; None for any other file."""
     if names_gym_model(file):
         return describe_gym_model(str(file), parse_constants(constants))
     if file.suffix == ".toml":

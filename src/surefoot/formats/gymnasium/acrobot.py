@@ -1,7 +1,7 @@
 """Acrobot: two links that hang from a joint and are swung up by a torque between them (Sutton, 1996).
 
-One step is one step of Runge and Kutta's fourth order, in doubles and in the order written here. As one term it
-would have millions of operations; so what it computes in between is written into variables, one after the
+One step is one step of Runge and Kutta's fourth order, in doubles and in the order written here. As one term
+it would have millions of operations; so what it computes in between is written into variables, one after the
 other, which are 0 again at its end.
 """
 
@@ -20,6 +20,7 @@ from surefoot.formats.gymnasium.gym_model import (
     GymModel,
     episode_values,
     nearest_constant,
+    shortest_decimal,
     success_properties,
 )
 from surefoot.problem.environment import Choice, Edge, Law, Outcome, Update, Variable
@@ -54,6 +55,7 @@ _TURNS = 6  # so often an angle is brought back; where that is not enough the mo
 class _Links:
     """The numbers of a step, each computed as the library computes it."""
 
+    book: bool
     fixed1: Const  # m1 * lc1**2
     squares: Const  # l1**2 + lc2**2
     mass2: Const
@@ -66,7 +68,6 @@ class _Links:
     twice_spin: Const  # 2 * m2 * l1 * lc2
     weight1: Const  # (m1 * lc1 + m2 * l1) * g
     reach2: Const  # m2 * lc2**2 + I2
-    book: bool
 
 
 def build_acrobot(name: str, values: Mapping[str, Any], counted: bool) -> GymModel:
@@ -80,8 +81,8 @@ def build_acrobot(name: str, values: Mapping[str, Any], counted: bool) -> GymMod
         push: Term = nearest_constant(torque)
         updates = _write_step(push + Var("noise") if noise else push, links, values)
         edges.append(Edge(action=action, chosen=chosen, outcomes=(Outcome(updates=updates),)))
-    angle, widest = nearest_constant(pi).value, Fraction(nearest_float32(0.1))
-    speeds = [Fraction(nearest_constant(values[key]).value) for key in ("MAX_VEL_1", "MAX_VEL_2")]
+    angle, widest = shortest_decimal(pi), Fraction(nearest_float32(0.1))
+    speeds = [shortest_decimal(values[key]) for key in ("MAX_VEL_1", "MAX_VEL_2")]
     kinds = [Real(-angle, angle)] * 2 + [Real(-speed, speed) for speed in speeds]
     kinds += [Real()] * len(BETWEEN)
     environment = build_environment(
@@ -129,25 +130,25 @@ def _read_links(values: Mapping[str, Any]) -> _Links:
         (m1 * lc1 + m2 * l1) * _GRAVITY,
         m2 * lc2**2 + inertia,
     )
-    return _Links(*map(nearest_constant, numbers), values["book_or_nips"] == "book")
+    return _Links(values["book_or_nips"] == "book", *map(nearest_constant, numbers))
 
 
 def _write_step(torque: Term, links: _Links, values: Mapping[str, Any]) -> tuple[Update, ...]:
     """Runge and Kutta's step; then angles are wrapped and speeds are clipped."""
     step, found = values["dt"], list[Update]()
-    state, middle, total = (tuple(map(Var, names)) for names in (STATE, MIDDLE, TOTAL))
-    seen = state
+    state, middle, total = ([*map(Var, names)] for names in (STATE, MIDDLE, TOTAL))
+    seen: Sequence[Var] = state
     for number, ahead in enumerate((step / 2.0, step / 2.0, step, None)):
         _write(found, {_TURN2: _second_turn(seen, torque, links)})
         _write(found, {_TURN1: _first_turn(seen, links)})
-        slopes = (*seen[2:], _TURN1, _TURN2)
-        weighed = slopes if number in (0, 3) else tuple(2 * slope for slope in slopes)
-        sums = weighed if number == 0 else tuple(a + b for a, b in zip(total, weighed, strict=True))
+        slopes: list[Term] = [*seen[2:], _TURN1, _TURN2]
+        weighed: list[Term] = slopes if number in (0, 3) else [2 * slope for slope in slopes]
+        sums: list[Term] = weighed if number == 0 else [a + b for a, b in zip(total, weighed, strict=True)]
         if ahead is None:
             _write(found, dict(zip(state, _advance_links(state, step / 6.0, sums), strict=True)))
         else:
-            moved = dict(zip(middle, _advance_links(state, ahead, slopes), strict=True))
-            _write(found, dict(zip(total, sums, strict=True)) | moved)
+            moved = _advance_links(state, ahead, slopes)
+            _write(found, dict(zip([*total, *middle], [*sums, *moved], strict=True)))
         seen = middle
     half, whole = nearest_constant(pi), nearest_constant(2 * pi)
     for _ in range(_TURNS):
@@ -174,7 +175,7 @@ def _advance_links(start: Sequence[Term], by: float, slopes: Sequence[Term]) -> 
 
 
 def _second_turn(state: Sequence[Term], torque: Term, links: _Links) -> Term:
-    """The acceleration of the outer link, by the equations of the book (those of the paper leave out a term)."""
+    """The acceleration of the outer link, by the book's equations (those of the paper leave out a term)."""
     _, theta2, speed1, _ = state
     d1, d2, phi1, phi2 = _coefficients(state, links)
     pushed = torque + d2 / d1 * phi1

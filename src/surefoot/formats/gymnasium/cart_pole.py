@@ -81,13 +81,11 @@ def build_cart_pole(name: str, values: Mapping[str, Any], counted: bool) -> GymM
 def _is_over(values: Mapping[str, Any]) -> Term:
     """The cart has left the track, or the pole has fallen."""
     x, theta = Var("x"), Var("theta")
-    track, angle = (
-        nearest_constant(values["x_threshold"]),
-        nearest_constant(values["theta_threshold_radians"]),
+    (left, right), (low, high) = (
+        (nearest_constant(-values[key]), nearest_constant(values[key]))
+        for key in ("x_threshold", "theta_threshold_radians")
     )
-    return disjunction_of(
-        (x < nearest_constant(-track.value), x > track, theta < nearest_constant(-angle.value), theta > angle)
-    )
+    return disjunction_of((x < left, x > right, theta < low, theta > high))
 
 
 def _next_state(force: float, values: Mapping[str, Any]) -> dict[str, Term]:
@@ -113,7 +111,7 @@ def _next_state(force: float, values: Mapping[str, Any]) -> dict[str, Term]:
 
 
 def _reward(falls: Term, values: Mapping[str, Any]) -> tuple[tuple[str, Term], ...]:
-    """1 for every step; with `sutton_barto_reward` -1 for the last one, if the pole falls, and 0 for others."""
+    """1 for every step; with `sutton_barto_reward` -1 for the one by which it falls, and 0 for others."""
     if not values["sutton_barto_reward"]:
         return ((REWARD, Const(1)),)
     return ((REWARD, ite(falls, Const(-1), Const(0))),)

@@ -16,8 +16,8 @@ from surefoot.term.term import TRUE, Const, Term, Var, conjunction_of, disjuncti
 from surefoot.term.value_types import Arithmetic, Int
 
 SINES = (
-    "sine and cosine are rounded correctly here; the library takes those of its platform, which may differ in the "
-    "last bit (proofs of `reach` cover 2^-51)"
+    "sine and cosine are rounded correctly here; the library takes those of its platform, which may differ "
+    "in the last bit (proofs of `reach` cover 2^-51)"
 )
 
 

@@ -18,7 +18,7 @@ ELAPSED = "elapsed"  # the steps of the episode so far, a variable where a quest
 
 @dataclass(frozen=True, slots=True)
 class GymArgument:
-    """A constructor argument, or an attribute that may be set on `env.unwrapped`, which changes the dynamics."""
+    """A constructor argument, or an attribute that may be set on `env.unwrapped`, which matters to steps."""
 
     default: Value
     attribute: str = ""  # of the unwrapped environment; empty: called like the argument
@@ -66,9 +66,14 @@ class GymKind:
     )
 
 
-def nearest_constant(value: float) -> Const:
+def shortest_decimal(value: float) -> Fraction:
     """The shortest decimal number whose nearest double this is."""
-    number = Fraction(repr(float(value)))
+    return Fraction(repr(float(value)))
+
+
+def nearest_constant(value: float) -> Const:
+    """The constant that means this double."""
+    number = shortest_decimal(value)
     return Const(number.numerator if number.denominator == 1 else number)
 
 

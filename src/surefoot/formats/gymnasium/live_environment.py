@@ -1,7 +1,7 @@
 """A live environment of the library, named as text: what was set on it becomes arguments of its model.
 
-Nothing that may change what an episode is goes unseen: wrappers that are not known to be harmless, subclasses,
-methods that were replaced and attributes that a model does not have are refused.
+Nothing that may change what an episode is goes unseen: wrappers that are not known to be harmless,
+subclasses, methods that were replaced and attributes that a model does not have are refused.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """MountainCar: a car that has to swing itself up a hill (Moore, 1990), with three actions or with a force.
 
-With actions the library computes in doubles. With a force its state is float32, and so is what it computes from
-it (from the second step of an episode on): every result is off by roundings of that size. They are values that
-the environment chooses here, and no larger than it may choose them.
+With actions the library computes in doubles. With a force its state is float32, and so is what it computes
+from it (from the second step of an episode on): every result is off by roundings of that size. They are
+values that the environment chooses here, and never larger than it may choose them.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ CONTINUOUS_ARGUMENTS = {
     "power": GymArgument(0.0015, positive=True),
 }
 _X, _V = Var("position"), Var("velocity")
-_RESET = {
+_RESET: dict[str, Law | Const] = {
     "position": Law("uniform", (Fraction("-0.6"), Fraction("-0.4"))),
     "velocity": Const(0),
 }
@@ -86,9 +86,9 @@ def build_continuous_mountain_car(name: str, values: Mapping[str, Any], counted:
     limit = values["max_episode_steps"]
     said = {key: nearest_constant(nearest_float32(values[key])) for key in CONTINUOUS_ARGUMENTS}
     said["power"] = nearest_constant(values["power"])
+    largest = _largest_roundings(values)
     chosen = tuple(
-        Choice(key, Real(-most, most), Law("uniform", (-most, most)))
-        for key, most in _largest_roundings(values).items()
+        Choice(key, Real(-most, most), Law("uniform", (-most, most))) for key, most in largest.items()
     )
     pull = said["power"] * Var("force") - nearest_constant(_GRAVITY) * Apply(Op.COS, (3 * _X,))
     moved = _advance_car(_V + pull + Var("speed_rounding"), Var("position"), said, Var("position_rounding"))
@@ -118,8 +118,8 @@ def build_continuous_mountain_car(name: str, values: Mapping[str, Any], counted:
         terminates=arrives,
         facts=(
             "the library computes in float32: each speed is off by at most "
-            f"{float(chosen[0].kind.high):.2g}, each position by {float(chosen[1].kind.high):.2g} "  # type: ignore[union-attr]
-            "(`speed_rounding`, `position_rounding`)",
+            f"{float(largest['speed_rounding']):.2g}, each position by "
+            f"{float(largest['position_rounding']):.2g} (`speed_rounding`, `position_rounding`)",
             SINES,
         ),
     )
@@ -144,8 +144,8 @@ def _clip(value: Term, low: Const, high: Const) -> Term:
 def _largest_roundings(values: Mapping[str, Any]) -> dict[str, Fraction]:
     """What float32 may change, from the sizes of all that is rounded.
 
-    Speed: the sum, push minus pull, the product with the power, the power itself, and 3 * position, which moves
-    the cosine by as much. Position: the sum.
+    Speed: the sum, push minus pull, the product with the power, the power itself, and 3 * position, which
+    moves the cosine by as much. Position: the sum.
     """
     track = max(abs(Fraction(values["min_position"])), abs(Fraction(values["max_position"])))
     top, power, pull = Fraction(values["max_speed"]), Fraction(values["power"]), Fraction(_GRAVITY)

@@ -19,6 +19,7 @@ from surefoot.formats.gymnasium.gym_model import (
     GymModel,
     episode_values,
     nearest_constant,
+    shortest_decimal,
 )
 from surefoot.problem.environment import Choice, Control, Edge, Law, Outcome, Update, Variable
 from surefoot.term.term import FALSE, Apply, Const, Op, Term, Var
@@ -50,7 +51,7 @@ def build_pendulum(name: str, values: Mapping[str, Any], counted: bool) -> GymMo
     edge = Edge(
         chosen=chosen, outcomes=(Outcome(updates=moved, rewards=((REWARD, _reward_of_step(values)),)),)
     )
-    half_turn, fastest = nearest_constant(pi).value, Fraction(most.value)
+    half_turn, fastest = shortest_decimal(pi), shortest_decimal(values["max_speed"])
     environment = build_environment(
         name,
         (Variable("theta", Real()), Variable("theta_dot", Real(-fastest, fastest))),
@@ -70,13 +71,14 @@ def build_pendulum(name: str, values: Mapping[str, Any], counted: bool) -> GymMo
         (),
         {} if limit is None else episode_values(FALSE, limit),
         absent={
-            "safe": f"{no_end}; what must not happen is for you to say, such as `never theta_dot > 7 for 200 steps`",
+            "safe": f"{no_end}; what must not happen is yours to say: `never theta_dot > 7 for 200 steps`",
             "goal": f"{no_end}; one of your own may be {example}",
-            "P goal": f"{no_end}; one of your own may be `P=? [ F<={limit or 200} cos(theta) >= 0.95 ] over avg`",
+            "P goal": f"{no_end}; one of your own may be `P=? [ F<=200 cos(theta) >= 0.95 ] over avg`",
         },
         limit=limit,
         facts=(
-            f"the library rounds {gain:g} times the torque to float32: off by at most {float(rounding):.2g} (`rounding`)",
+            f"the library rounds {gain:g} times the torque to float32: off by at most {float(rounding):.2g} "
+            "(`rounding`)",
             "rewards agree to nine digits: the library squares the torque in float32",
             SINES,
         ),

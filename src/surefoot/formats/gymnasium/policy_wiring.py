@@ -1,4 +1,4 @@
-"""Policies wired to a library environment by themselves: what they read and set is what the library gives them.
+"""Policies wired to a library environment by themselves: they read and set what the library gives them.
 
 Refused is what does not fit, with both sides: how many numbers a network reads and returns, and what the
 environment shows and takes. A policy that was trained behind a wrapper which rescales actions is seen by the
@@ -41,7 +41,7 @@ def wire_gym_policy(
     output: str | None = None,
     record: Record = lambda _: None,
 ) -> NeuralPolicy:
-    """The network in a file as a policy of the model: wired as given, as told beside it, or as in the library."""
+    """The network in a file as a policy: wired as given, as told beside it, or as in the library."""
     loaded = load_policy(network, output=output)
     record(network)
     told = loaded.notes
@@ -66,7 +66,7 @@ def wire_gym_policy(
 
 
 def find_statistics(network: Path, name: str) -> Path | None:
-    """The observation statistics (VecNormalize) that stand beside a saved policy; refused if there are two."""
+    """The observation statistics (VecNormalize) beside a saved policy; refused if there are two."""
     stem = network.stem
     words = ("vecnormalize", "vec_normalize")
     names = [f"{stem}{mark}{word}" for word in words for mark in ("_", "-", ".")]
@@ -109,12 +109,12 @@ def _check_widths(model: GymModel, loaded: LoadedPolicy, network: Path) -> None:
 
 
 def _check_choice(model: GymModel, loaded: LoadedPolicy, where: str) -> None:
-    name, actions = model.environment.name, ", ".join(model.actions)
+    name, actions, outputs = model.environment.name, ", ".join(model.actions), loaded.network.outputs
     if loaded.head == "value":
-        what = f"the policy sets {count_noun(loaded.network.outputs, 'number')}, and {name} takes one of {actions}"
+        what = f"the policy sets {count_noun(outputs, 'number')}, and {name} takes one of {actions}"
         raise InvalidProblem(what, fix="give a policy that was trained on this environment", where=where)
-    if loaded.network.outputs != len(model.actions):
-        what = f"the network has {count_noun(loaded.network.outputs, 'output')}, and {name} takes one of {actions}"
+    if outputs != len(model.actions):
+        what = f"the network has {count_noun(outputs, 'output')}, and {name} takes one of {actions}"
         raise InvalidProblem(what, fix="say what its outputs stand for with --actions", where=where)
 
 

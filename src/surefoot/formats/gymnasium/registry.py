@@ -99,8 +99,8 @@ def find_gym_kind(name: str) -> GymKind:
         raise Unsupported(f"there is no model of `{name}`", fix=f"did you mean `{close[0]}`?", where=where)
     raise Unsupported(
         f"there is no model of `{name}` (there is of {', '.join(GYM_MODELS)})",
-        fix=f"estimate from its episodes, estimate_success({name!r}, policy) of surefoot.integrations.gym, or write "
-        "its step as a problem file",
+        fix=f"estimate from its episodes: estimate_success({name!r}, policy) of surefoot.integrations.gym; "
+        "or write its step as a problem file",
         where=where,
     )
 
