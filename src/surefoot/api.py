@@ -70,6 +70,7 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
     from surefoot.formats.untrusted.regular_file import (
         NO_SUCH_FILE as NO_SUCH_FILE, require_file as require_file,
     )
+    from surefoot.interface.as_gym import as_gym as as_gym
     from surefoot.interface.certificate import check_certificate as check_certificate
     from surefoot.interface.environment import Environment as Environment, EnvironmentData as EnvironmentData
     from surefoot.interface.expression import (
@@ -266,6 +267,7 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
     from surefoot.shields.foreign_judgement import judge_foreign_barriers as judge_foreign_barriers
     from surefoot.shields.logged_runs import estimate_disturbances as estimate_disturbances
     from surefoot.shields.recheck import read_old_rules as read_old_rules
+    from surefoot.simulate.open_model import OpenModel as OpenModel
     from surefoot.solvers.sos.gram_blocks import Squares as Squares
     from surefoot.term.evaluate import evaluate_term as evaluate_term
     from surefoot.term.parser import parse_term as parse_term
@@ -308,6 +310,7 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
         ending_alarms as ending_alarms, set_alarm as set_alarm,
     )
     from surefoot.work.interrupt import exit_process as exit_process, handle_interrupts as handle_interrupts
+    from surefoot.work.philox import Stream as Stream
     from surefoot.work.processor_time import (
         ProcessorTime as ProcessorTime, processor_seconds as processor_seconds,
     )
@@ -334,6 +337,7 @@ _USER_SECTIONS: tuple[dict[str, str], ...] = (  # module below `surefoot` -> its
     },
     {  # Environments, policies and their networks
         ".interface.environment": "Environment",
+        ".interface.as_gym": "as_gym",
         ".interface.gym_environment": "GymEnvironment gym",
         ".problem.environment": "Choice Component Control Edge Outcome Update Variable",
         ".problem.flow": "Flow",
@@ -402,6 +406,8 @@ _TOOL_SECTIONS: tuple[dict[str, str], ...] = (  # beside these, for the command 
     },
     {  # Model files, policy files, and what is in them
         ".formats.gymnasium.gym_name": "names_gym_model",
+        ".simulate.open_model": "OpenModel",
+        ".work.philox": "Stream",
         ".formats.model_file": "LoadedModel file_sha256 parse_constants read_model set_time_semantics",
         ".formats.jani": "read_jani write_jani",
         ".formats.onnx": "read_onnx_network",

@@ -73,6 +73,12 @@ class GymEnvironment(EnvironmentData):
             for part in fields(EnvironmentData)
         )
 
+    def as_gym(self, **settings: Any) -> Any:
+        """A Gymnasium environment of this model; settings as those of `surefoot.as_gym`."""
+        from surefoot.interface.as_gym import as_gym
+
+        return as_gym(self, **settings)
+
     def __repr__(self) -> str:
         return f"GymEnvironment({self.text!r}: {', '.join(v.name for v in self.variables)})"
 
