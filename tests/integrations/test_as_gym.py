@@ -1,4 +1,4 @@
-"""Models as Gymnasium environments: accepted by the library's own checker, with its steps where it has any."""
+"""Models as Gymnasium environments: the library's own checker accepts them, and its steps are theirs."""
 
 from __future__ import annotations
 
@@ -119,9 +119,9 @@ def test_a_problem_says_when_an_episode_ends() -> None:
         env.reset(seed=seed)
         steps = 0
         while True:
-            _, _, over, late, _ = env.step(0)
+            _, _, over, late, info = env.step(0)
             steps += 1
-            assert over == (env.state["x"] >= 6)
+            assert over == (env.state["x"] >= 6 or "stalled" in info)
             assert late == (steps >= 5)
             if over or late:
                 break
