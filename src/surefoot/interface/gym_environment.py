@@ -18,6 +18,7 @@ from surefoot.formats.gymnasium.reader import select_gym_property
 from surefoot.formats.gymnasium.registry import build_gym_model
 from surefoot.formats.model_file import file_sha256
 from surefoot.formats.wiring import WiringChanges
+from surefoot.interface.argument_names import tell_arguments
 from surefoot.interface.expression import number_from
 from surefoot.interface.policy import FilePolicy
 from surefoot.problem.environment import Environment as EnvironmentData
@@ -40,6 +41,7 @@ class GymEnvironment(EnvironmentData):
         """What can be asked by name: `safe`, `goal`, `P goal`, `return` and `steps`, as far as they apply."""
         return self.model.properties
 
+    @tell_arguments
     def policy(
         self,
         path: str | PathLike[str],
@@ -88,6 +90,7 @@ def plain_gym_environment(given: GymEnvironment) -> EnvironmentData:
     return EnvironmentData(**{part.name: getattr(given, part.name) for part in fields(EnvironmentData)})
 
 
+@tell_arguments
 def gym(environment: Any, **arguments: Any) -> GymEnvironment:
     """The model of a Gymnasium environment, which need not be installed: `gym("CartPole-v1", gravity=9.81)`.
     A live environment is modelled as it has been set up.

@@ -91,7 +91,8 @@ def build_acrobot(name: str, values: Mapping[str, Any], counted: bool) -> GymMod
         dict.fromkeys(STATE, Law("uniform", (-widest, widest))) | dict.fromkeys(BETWEEN, Const(0)),
         edges,
         over=over,
-        limit=limit if counted else None,
+        limit=limit,
+        counted=counted,
     )
     cosines = [Apply(op, (angle,)) for angle in (theta1, theta2) for op in (Op.COS, Op.SIN)]
     return GymModel(

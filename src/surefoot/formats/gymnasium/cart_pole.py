@@ -59,7 +59,8 @@ def build_cart_pole(name: str, values: Mapping[str, Any], counted: bool) -> GymM
         dict.fromkeys(STATE, reset),
         edges,
         over=over,
-        limit=limit if counted else None,
+        limit=limit,
+        counted=counted,
     )
     stays = Path("G", ~over, bounds=step_bounds(limit))
     return GymModel(

@@ -30,15 +30,16 @@ def build_environment(
     over: Term | None = None,
     controls: Sequence[Control] = (),
     limit: int | None = None,
+    counted: bool = False,
 ) -> Environment:
-    """The environment; `over`: where episodes end. With `limit` steps are counted, and none is beyond it."""
+    """The environment; `over`: where episodes end. If steps are `counted`, none is beyond the `limit`."""
     starts = [
         equal(Var(variable), value)
         if isinstance(value, Const)
         else (Const(value.parameters[0]) <= Var(variable)) & (Var(variable) <= Const(value.parameters[1]))
         for variable, value in reset.items()
     ]
-    if limit is not None:
+    if counted:
         variables = (*variables, Variable(ELAPSED, Int(0, limit)))
         starts.append(equal(Var(ELAPSED), Const(0)))
         edges = [_count_step(edge, limit) for edge in edges]
@@ -86,7 +87,8 @@ def end_episodes(environment: Environment, over: Term) -> Environment:
     return replace(environment, components=components)
 
 
-def _count_step(edge: Edge, limit: int) -> Edge:
+def _count_step(edge: Edge, limit: int | None) -> Edge:
     counted = Update(Var(ELAPSED), Var(ELAPSED) + 1)
     outcomes = tuple(replace(o, updates=(*o.updates, counted)) for o in edge.outcomes)
-    return replace(edge, guard=edge.guard & (Var(ELAPSED) < limit), outcomes=outcomes)
+    guard = edge.guard if limit is None else edge.guard & (Var(ELAPSED) < limit)
+    return replace(edge, guard=guard, outcomes=outcomes)

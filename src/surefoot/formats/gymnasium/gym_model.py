@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from math import isfinite
 from typing import Any, TypeAlias
 
+from surefoot.errors import InvalidProblem
 from surefoot.problem.environment import Environment
 from surefoot.problem.property import Bound, Expected, Path, Probability, Property, Within
 from surefoot.term.term import Const, Term
 
 Value: TypeAlias = bool | int | float | str
 REWARD = "reward"  # what the library's step returns
+USUAL = "give numbers of a usual size"
 ELAPSED = "elapsed"  # the steps of the episode so far, a variable where a question names it
 
 
@@ -68,6 +71,8 @@ class GymKind:
 
 def shortest_decimal(value: float) -> Fraction:
     """The shortest decimal number whose nearest double this is."""
+    if not isfinite(value):
+        raise InvalidProblem("with these arguments a number of the model is beyond all doubles", fix=USUAL)
     return Fraction(repr(float(value)))
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+from surefoot.errors import InvalidProblem
 from surefoot.formats.gymnasium.episode import SINES, build_environment
 from surefoot.formats.gymnasium.float32_bounds import nearest_float32, rounding_below
 from surefoot.formats.gymnasium.gym_model import (
@@ -58,6 +59,7 @@ _NO_SAFETY = {"safe": "an episode terminates only where the car arrives"}
 def build_mountain_car(name: str, values: Mapping[str, Any], counted: bool) -> GymModel:
     """The version with three actions."""
     limit = values["max_episode_steps"]
+    _check_track(values)
     said = {key: nearest_constant(values[key]) for key in ARGUMENTS}
     edges = []
     for number, action in enumerate(ACTIONS):
@@ -67,7 +69,7 @@ def build_mountain_car(name: str, values: Mapping[str, Any], counted: bool) -> G
         edges.append(Edge(action=action, outcomes=(Outcome(updates=moved, rewards=((REWARD, Const(-1)),)),)))
     arrives = (said["goal_position"] <= _X) & (said["goal_velocity"] <= _V)
     environment = build_environment(
-        name, _VARIABLES, _RESET, edges, over=arrives, limit=limit if counted else None
+        name, _VARIABLES, _RESET, edges, over=arrives, limit=limit, counted=counted
     )
     return GymModel(
         environment,
@@ -84,6 +86,7 @@ def build_mountain_car(name: str, values: Mapping[str, Any], counted: bool) -> G
 def build_continuous_mountain_car(name: str, values: Mapping[str, Any], counted: bool) -> GymModel:
     """The version with a force."""
     limit = values["max_episode_steps"]
+    _check_track(values)
     said = {key: nearest_constant(nearest_float32(values[key])) for key in CONTINUOUS_ARGUMENTS}
     said["power"] = nearest_constant(values["power"])
     largest = _largest_roundings(values)
@@ -106,7 +109,8 @@ def build_continuous_mountain_car(name: str, values: Mapping[str, Any], counted:
         [edge],
         over=arrives,
         controls=[Control("force", Fraction(-1), Fraction(1))],
-        limit=limit if counted else None,
+        limit=limit,
+        counted=counted,
     )
     return GymModel(
         environment,
@@ -135,6 +139,12 @@ def _advance_car(
     place = _clip(place, said["min_position"], said["max_position"])
     stopped = (place <= said["min_position"]) & (speed < 0)
     return Update(_X, place), Update(_V, ite(stopped, Const(0), speed))
+
+
+def _check_track(values: Mapping[str, Any]) -> None:
+    if values["min_position"] >= values["max_position"]:
+        what = "`min_position` is not below `max_position`"
+        raise InvalidProblem(what, fix="give the ends of the track in their order")
 
 
 def _clip(value: Term, low: Const, high: Const) -> Term:

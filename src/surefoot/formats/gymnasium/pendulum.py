@@ -61,7 +61,8 @@ def build_pendulum(name: str, values: Mapping[str, Any], counted: bool) -> GymMo
         },
         [edge],
         controls=[Control("torque", -torque, torque)],
-        limit=limit if counted else None,
+        limit=limit,
+        counted=counted,
     )
     no_end = "the library ends no episode early and names no goal"
     example = f"`within {limit or 200} cos(theta) >= 0.95`"

@@ -8,9 +8,9 @@ from difflib import get_close_matches
 from math import isfinite
 from typing import Any
 
-from surefoot.errors import InvalidProblem, Unsupported, did_you_mean
+from surefoot.errors import InvalidProblem, Unsupported, did_you_mean, locate_errors
 from surefoot.formats.gymnasium import acrobot, cart_pole, mountain_car, pendulum
-from surefoot.formats.gymnasium.gym_model import GymArgument, GymKind, GymModel
+from surefoot.formats.gymnasium.gym_model import USUAL, GymArgument, GymKind, GymModel
 from surefoot.formats.gymnasium.gym_name import PREFIX, split_gym_name
 
 LIMIT = "max_episode_steps"  # the argument of `gymnasium.make`
@@ -72,7 +72,12 @@ def build_gym_model(
             kind.check_given(given)
         except InvalidProblem as error:
             raise error.at(text) from None
-    return _with_notes(kind.build(name, values, counted), kind, values)
+    with locate_errors(text, InvalidProblem):
+        try:
+            return _with_notes(kind.build(name, values, counted), kind, values)
+        except (ZeroDivisionError, OverflowError):
+            what = "with these arguments the model divides by zero, or a number is beyond all doubles"
+            raise InvalidProblem(what, fix=USUAL) from None
 
 
 def _with_notes(model: GymModel, kind: GymKind, values: Mapping[str, Any]) -> GymModel:
