@@ -13,7 +13,7 @@ from fractions import Fraction
 from math import pi
 from typing import Any
 
-from surefoot.formats.gymnasium.episode import SINES, build_environment
+from surefoot.formats.gymnasium.episode import SINES, build_environment, uniform_start
 from surefoot.formats.gymnasium.float32_bounds import nearest_float32
 from surefoot.formats.gymnasium.gym_model import (
     GymArgument,
@@ -46,6 +46,8 @@ ARGUMENTS = {
     "LINK_MOI": GymArgument(1.0, positive=True),
     "MAX_VEL_1": GymArgument(4 * pi, positive=True),
     "MAX_VEL_2": GymArgument(9 * pi, positive=True),
+    "low": GymArgument(-0.1, live=False),
+    "high": GymArgument(0.1, live=False),
 }
 _GRAVITY = 9.8
 _TURNS = 6  # so often an angle is brought back; where that is not enough the model has no next state
@@ -81,14 +83,15 @@ def build_acrobot(name: str, values: Mapping[str, Any], counted: bool) -> GymMod
         push: Term = nearest_constant(torque)
         updates = _write_step(push + Var("noise") if noise else push, links, values)
         edges.append(Edge(action=action, chosen=chosen, outcomes=(Outcome(updates=updates),)))
-    angle, widest = shortest_decimal(pi), Fraction(nearest_float32(0.1))
+    angle = shortest_decimal(pi)
+    reset = uniform_start(nearest_float32(values["low"]), nearest_float32(values["high"]))
     speeds = [shortest_decimal(values[key]) for key in ("MAX_VEL_1", "MAX_VEL_2")]
     kinds = [Real(-angle, angle)] * 2 + [Real(-speed, speed) for speed in speeds]
     kinds += [Real()] * len(BETWEEN)
     environment = build_environment(
         name,
         [Variable(variable, kind) for variable, kind in zip((*STATE, *BETWEEN), kinds, strict=True)],
-        dict.fromkeys(STATE, Law("uniform", (-widest, widest))) | dict.fromkeys(BETWEEN, Const(0)),
+        dict.fromkeys(STATE, reset) | dict.fromkeys(BETWEEN, Const(0)),
         edges,
         over=over,
         limit=limit,

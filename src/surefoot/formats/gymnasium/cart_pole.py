@@ -6,12 +6,11 @@ The library computes in doubles, in the order written here; sine and cosine are 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
 from math import pi
 from typing import Any
 
 from surefoot.errors import InvalidProblem
-from surefoot.formats.gymnasium.episode import SINES, build_environment
+from surefoot.formats.gymnasium.episode import SINES, build_environment, uniform_start
 from surefoot.formats.gymnasium.gym_model import (
     REWARD,
     GymArgument,
@@ -20,7 +19,7 @@ from surefoot.formats.gymnasium.gym_model import (
     nearest_constant,
     step_bounds,
 )
-from surefoot.problem.environment import Edge, Law, Outcome, Update, Variable
+from surefoot.problem.environment import Edge, Outcome, Update, Variable
 from surefoot.problem.property import Never, Path, Probability
 from surefoot.term.term import Apply, Const, Op, Term, Var, disjunction_of, ite
 from surefoot.term.traverse import substitute_names
@@ -40,6 +39,8 @@ ARGUMENTS = {
     "kinematics_integrator": GymArgument("euler", known=("euler", "semi-implicit", "semi-implicit euler")),
     "theta_threshold_radians": GymArgument(12 * 2 * pi / 360, positive=True),
     "x_threshold": GymArgument(2.4, positive=True),
+    "low": GymArgument(-0.05, live=False),
+    "high": GymArgument(0.05, live=False),
 }
 
 
@@ -52,7 +53,7 @@ def build_cart_pole(name: str, values: Mapping[str, Any], counted: bool) -> GymM
         moved = tuple(Update(Var(variable), value) for variable, value in after.items())
         earned = _reward(substitute_names(over, after), values)
         edges.append(Edge(action=action, outcomes=(Outcome(updates=moved, rewards=earned),)))
-    reset = Law("uniform", (Fraction("-0.05"), Fraction("0.05")))
+    reset = uniform_start(values["low"], values["high"])
     environment = build_environment(
         name,
         tuple(Variable(variable, Real()) for variable in STATE),

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from surefoot.formats.gymnasium.gym_model import ELAPSED, GymModel
+from surefoot.errors import InvalidProblem
+from surefoot.formats.gymnasium.gym_model import ELAPSED, GymModel, shortest_decimal
 from surefoot.problem.environment import Component, Control, Edge, Environment, Law, Update, Variable
 from surefoot.problem.property import Expected, Never, NeverBefore, Path, Probability, Property, Within
 from surefoot.term.term import TRUE, Const, Term, Var, conjunction_of, disjunction_of, equal
@@ -19,6 +20,16 @@ SINES = (
     "sine and cosine are rounded correctly here; the library takes those of its platform, which may differ "
     "in the last bit (proofs of `reach` cover 2^-51)"
 )
+
+
+def uniform_start(low: float, high: float) -> Law | Const:
+    """The law of a number that `reset` draws between two others."""
+    if low > high:
+        what = f"`reset` cannot draw from [{low:g}, {high:g}]"
+        raise InvalidProblem(what, fix="give the smaller number first")
+    if low == high:
+        return Const(shortest_decimal(low))
+    return Law("uniform", (shortest_decimal(low), shortest_decimal(high)))
 
 
 def build_environment(

@@ -21,12 +21,13 @@ ELAPSED = "elapsed"  # the steps of the episode so far, a variable where a quest
 
 @dataclass(frozen=True, slots=True)
 class GymArgument:
-    """A constructor argument, or an attribute that may be set on `env.unwrapped`, which matters to steps."""
+    """A constructor argument, an attribute that may be set on `env.unwrapped`, or an option of `reset`."""
 
     default: Value
     attribute: str = ""  # of the unwrapped environment; empty: called like the argument
     known: tuple[Value, ...] = ()  # the values that it can have; empty: any of the kind of the default
     positive: bool = False
+    live: bool = True  # is it seen on a live environment? Options of `reset` are not
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,7 +97,8 @@ def _read_attributes(plain: Any, kind: GymKind, name: str) -> Mapping[str, Any]:
             raise Unsupported(what, fix="the model has this value only")
     values: dict[str, Any] = {}
     for key, argument in kind.arguments.items():
-        found = getattr(plain, argument.attribute or key, argument.default)
+        own = argument.attribute or key
+        found = getattr(plain, own, argument.default) if argument.live else argument.default
         wanted_kind = type(argument.default)
         if not isinstance(found, bool) and wanted_kind is not bool and hasattr(found, "item"):
             found = found.item()  # a number of numpy

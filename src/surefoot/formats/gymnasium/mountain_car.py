@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from surefoot.errors import InvalidProblem
-from surefoot.formats.gymnasium.episode import SINES, build_environment
+from surefoot.formats.gymnasium.episode import SINES, build_environment, uniform_start
 from surefoot.formats.gymnasium.float32_bounds import nearest_float32, rounding_below
 from surefoot.formats.gymnasium.gym_model import (
     REWARD,
@@ -32,6 +32,8 @@ _TRACK = {
     "min_position": GymArgument(-1.2),
     "max_position": GymArgument(0.6),
     "max_speed": GymArgument(0.07, positive=True),
+    "low": GymArgument(-0.6, live=False),
+    "high": GymArgument(-0.4, live=False),
 }
 ARGUMENTS = {
     "goal_velocity": GymArgument(0.0),
@@ -47,10 +49,6 @@ CONTINUOUS_ARGUMENTS = {
     "power": GymArgument(0.0015, positive=True),
 }
 _X, _V = Var("position"), Var("velocity")
-_RESET: dict[str, Law | Const] = {
-    "position": Law("uniform", (Fraction("-0.6"), Fraction("-0.4"))),
-    "velocity": Const(0),
-}
 _VARIABLES = (Variable("position", Real()), Variable("velocity", Real()))
 _GRAVITY = 0.0025  # with a force, the library has it as a number in its formula
 _NO_SAFETY = {"safe": "an episode terminates only where the car arrives"}
@@ -69,7 +67,7 @@ def build_mountain_car(name: str, values: Mapping[str, Any], counted: bool) -> G
         edges.append(Edge(action=action, outcomes=(Outcome(updates=moved, rewards=((REWARD, Const(-1)),)),)))
     arrives = (said["goal_position"] <= _X) & (said["goal_velocity"] <= _V)
     environment = build_environment(
-        name, _VARIABLES, _RESET, edges, over=arrives, limit=limit, counted=counted
+        name, _VARIABLES, _reset_law(values), edges, over=arrives, limit=limit, counted=counted
     )
     return GymModel(
         environment,
@@ -105,7 +103,7 @@ def build_continuous_mountain_car(name: str, values: Mapping[str, Any], counted:
     environment = build_environment(
         name,
         _VARIABLES,
-        _RESET,
+        _reset_law(values),
         [edge],
         over=arrives,
         controls=[Control("force", Fraction(-1), Fraction(1))],
@@ -139,6 +137,10 @@ def _advance_car(
     place = _clip(place, said["min_position"], said["max_position"])
     stopped = (place <= said["min_position"]) & (speed < 0)
     return Update(_X, place), Update(_V, ite(stopped, Const(0), speed))
+
+
+def _reset_law(values: Mapping[str, Any]) -> dict[str, Law | Const]:
+    return {"position": uniform_start(values["low"], values["high"]), "velocity": Const(0)}
 
 
 def _check_track(values: Mapping[str, Any]) -> None:
