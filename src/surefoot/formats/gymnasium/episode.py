@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from surefoot.errors import InvalidProblem
+from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.formats.gymnasium.gym_model import ELAPSED, GymModel, shortest_decimal
 from surefoot.problem.environment import Component, Control, Edge, Environment, Law, Update, Variable
 from surefoot.problem.property import Expected, Never, NeverBefore, Path, Probability, Property, Within
@@ -69,6 +69,8 @@ def build_environment(
 def pose_question(model: GymModel, asked: Property) -> tuple[Environment, Property]:
     """The environment and the property such that nothing counts which comes after the end of an episode."""
     over, environment = model.terminates, model.environment
+    if model.outside is not None:
+        return environment, _include_outside(asked, model.outside)
     if over is None:
         return environment, asked
     match asked:
@@ -87,6 +89,17 @@ def pose_question(model: GymModel, asked: Property) -> tuple[Environment, Proper
         case Expected(until=until) if until == over:
             return environment, asked
     return end_episodes(environment, over), asked
+
+
+def _include_outside(asked: Property, outside: Term) -> Property:
+    """Whether nothing bad happens while the model is the library, and whether it always is."""
+    match asked:
+        case Never(bad, steps):
+            return asked if bad == outside else Never(disjunction_of((bad, outside)), steps)
+    raise Unsupported(
+        "a model that is close to the library in some states only answers `never BAD`",
+        fix="ask that, or leave `polynomial_within` out",
+    )
 
 
 def end_episodes(environment: Environment, over: Term) -> Environment:

@@ -42,6 +42,7 @@ class GymModel:
     absent: Mapping[str, str] = field(default_factory=dict)  # why a usual name is not there, and what to ask
     limit: int | None = None  # the library cuts an episode off after so many steps
     terminates: Term | None = None  # in which states the library ends an episode; None: in none
+    outside: Term | None = None  # where the model is not the library: these states count as bad
     rewards_after: Term | None = None  # of the state after a step, where edges do not say what one earns
     facts: tuple[str, ...] = ()  # how exact the model is, for `surefoot inspect`
 

@@ -77,13 +77,17 @@ def build_pendulum(name: str, values: Mapping[str, Any], counted: bool) -> GymMo
         limit=limit,
         counted=counted,
     )
+    properties: dict[str, Property] = {} if limit is None else episode_values(FALSE, limit)
+    if near:
+        properties = {"safe": Never(_outside_of(plant, near))}
     return GymModel(
         environment,
         (Apply(Op.COS, (_THETA,)), Apply(Op.SIN, (_THETA,)), _SPEED),
         (),
-        _near_properties(plant, near) if near else {} if limit is None else episode_values(FALSE, limit),
+        properties,
         absent=_absent_properties(limit),
         limit=limit,
+        outside=_outside_of(plant, near) if near else None,
         facts=_facts_of(plant, near, rest),
     )
 
@@ -133,8 +137,8 @@ def _largest_rest(plant: _Plant, near: float) -> Fraction:
     return series + plant.rounding + held + sizes * Fraction(1, 10**9)
 
 
-def _near_properties(plant: _Plant, near: float) -> dict[str, Property]:
-    """That the angle stays where the polynomial is close, and the speed where it is not clipped."""
+def _outside_of(plant: _Plant, near: float) -> Term:
+    """Where the polynomial is not close to the sine, or the speed would be clipped."""
     angle, fastest = nearest_constant(near), plant.fastest
     bad = (
         nearest_constant(-near) > _THETA,
@@ -142,7 +146,7 @@ def _near_properties(plant: _Plant, near: float) -> dict[str, Property]:
         Const(-fastest) > _SPEED,
         Const(fastest) < _SPEED,
     )
-    return {"safe": Never(disjunction_of(bad))}
+    return disjunction_of(bad)
 
 
 def _absent_properties(limit: int | None) -> dict[str, str]:
