@@ -57,7 +57,7 @@ class ModelEnvironment(gymnasium.Env[Any, Any]):
     def _observation_box(self) -> Any:
         ends = [self.model.bounds_of(term) for term in self.rules.observe]
         low, high = [_float32_at_most(a) for a, _ in ends], [-_float32_at_most(-b) for _, b in ends]
-        return gymnasium.spaces.Box(np.float32(low), np.float32(high), dtype=np.float32)
+        return gymnasium.spaces.Box(np.array(low, np.float32), np.array(high, np.float32), dtype=np.float32)
 
     def _action_space(self) -> Any:
         if self.rules.actions:
@@ -65,7 +65,7 @@ class ModelEnvironment(gymnasium.Env[Any, Any]):
         controls = self.model.environment.controls
         low = [-np.inf if c.low is None else float(c.low) for c in controls]
         high = [np.inf if c.high is None else float(c.high) for c in controls]
-        return gymnasium.spaces.Box(np.float32(low), np.float32(high), dtype=np.float32)
+        return gymnasium.spaces.Box(np.array(low, np.float32), np.array(high, np.float32), dtype=np.float32)
 
     @property
     def state(self) -> dict[str, Any]:
