@@ -84,8 +84,9 @@ def _of_clipped(environment: Environment, reward: str | Term) -> Interval:
 
 def _clip_limits(term: Term) -> Interval:
     """Of `max(low, min(high, …))`, in any order of these."""
-    if isinstance(term, Const) and _is_double(term):
-        return Fraction(term.value), Fraction(term.value)
+    if isinstance(term, Const) and not isinstance(term.value, bool):
+        written, meant = Fraction(term.value), Fraction(float(term.value))
+        return min(written, meant), max(written, meant)
     if not isinstance(term, Apply) or term.op not in (Op.MIN, Op.MAX):
         return -inf, inf
     each = [_clip_limits(part) for part in term.args]
