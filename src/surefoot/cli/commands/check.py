@@ -97,8 +97,9 @@ def check(
     quiet: bool,
     **options: Any,
 ) -> int:
-    """Decide the properties of MODEL: a problem file (.toml), a JANI model (.jani), a Python file with
-    --trust-python, or a problem of a study (aurora/safety-excellent/aurora-48).
+    """Decide the properties of MODEL: a problem file (.toml), a JANI model (.jani), an environment of
+    Gymnasium (gym:CartPole-v1), a Python file with --trust-python, or a problem of a study
+    (aurora/safety-excellent/aurora-48).
 
     Without --property every property of the file is checked. The properties share the timeout equally, and
     the exit code is that of the worst answer.

@@ -16,6 +16,7 @@ from surefoot.reductions.expand import expand_scalar
 from surefoot.reductions.scalar_layout import lay_out_scalars
 from surefoot.solvers.sampling.empirical_bernstein import RewardRange
 from surefoot.term.interval import Interval, is_infinite, term_interval
+from surefoot.term.number import LARGEST_DOUBLE
 from surefoot.term.term import Apply, Const, Op, Term, free_names
 from surefoot.term.types import is_whole
 from surefoot.term.value_types import Arithmetic
@@ -84,7 +85,7 @@ def _of_clipped(environment: Environment, reward: str | Term) -> Interval:
 
 def _clip_limits(term: Term) -> Interval:
     """Of `max(low, min(high, …))`, in any order of these."""
-    if isinstance(term, Const) and not isinstance(term.value, bool):
+    if isinstance(term, Const) and not isinstance(term.value, bool) and abs(term.value) < LARGEST_DOUBLE:
         written, meant = Fraction(term.value), Fraction(float(term.value))
         return min(written, meant), max(written, meant)
     if not isinstance(term, Apply) or term.op not in (Op.MIN, Op.MAX):
