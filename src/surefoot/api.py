@@ -47,7 +47,10 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
     from surefoot.formats.barrier_file import (
         is_foreign_barrier as is_foreign_barrier, read_barriers as read_barriers,
     )
-    from surefoot.formats.gymnasium.gym_name import names_gym_model as names_gym_model
+    from surefoot.formats.gymnasium.gym_name import (
+        names_gym_model as names_gym_model, split_gym_name as split_gym_name,
+    )
+    from surefoot.formats.gymnasium.live_environment import set_gym_arguments as set_gym_arguments
     from surefoot.formats.jani import read_jani as read_jani, write_jani as write_jani
     from surefoot.formats.json_file import (
         read_invariant as read_invariant, read_json as read_json,
@@ -63,7 +66,8 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
     from surefoot.formats.policy_file import load_policy as load_policy
     from surefoot.formats.predicate_list import read_conditions as read_conditions
     from surefoot.formats.result_json import (
-        StoredResult as StoredResult, annotated_result_to_json as annotated_result_to_json,
+        StoredResult as StoredResult, annotate_trace as annotate_trace,
+        annotated_result_to_json as annotated_result_to_json,
         certificate_relative_to as certificate_relative_to, find_base_folder as find_base_folder,
         result_relative_to as result_relative_to,
     )
@@ -405,7 +409,8 @@ _TOOL_SECTIONS: tuple[dict[str, str], ...] = (  # beside these, for the command 
         ".problem.semantics": "Move State apply_move holds_in_state permitted_transitions",
     },
     {  # Model files, policy files, and what is in them
-        ".formats.gymnasium.gym_name": "names_gym_model",
+        ".formats.gymnasium.gym_name": "names_gym_model split_gym_name",
+        ".formats.gymnasium.live_environment": "set_gym_arguments",
         ".simulate.open_model": "OpenModel",
         ".work.philox": "Stream",
         ".formats.model_file": "LoadedModel file_sha256 parse_constants read_model set_time_semantics",
@@ -422,6 +427,7 @@ _TOOL_SECTIONS: tuple[dict[str, str], ...] = (  # beside these, for the command 
         ".verdict.sentences": "count_noun interruption_note",
         ".verdict.threshold": "compare_with_threshold threshold_of",
         ".formats.result_json": (
+            "annotate_trace "
             "StoredResult annotated_result_to_json certificate_relative_to find_base_folder "
             "result_relative_to"
         ),

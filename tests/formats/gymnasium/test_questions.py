@@ -103,12 +103,32 @@ def test_a_result_names_its_model_and_is_checked_again(
     model = "gym:CartPole-v1?gravity=9.7"
     asked = ["check", model, "--policy", str(falls), "--property", "safe", "--quiet", "--json", str(stored)]
     assert run_command_line(asked) == 1
-    assert "note      CartPole-v1 with gravity = 9.7" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "note      CartPole-v1 with gravity = 9.7" in said
+    assert "the same start and actions violate it too" in said
     data = json.loads(stored.read_text())
     assert model in json.dumps(data)
     assert run_command_line(["certify", str(stored)]) == 0
     stored.write_text(stored.read_text().replace("gravity=9.7", "gravity=9.6"))
     assert run_command_line(["certify", str(stored)]) != 0
+
+
+def test_a_violation_is_tried_out_in_the_library(falls: Path) -> None:
+    gymnasium = pytest.importorskip("gymnasium")
+    from surefoot.integrations.gym_replay import replay_in_gymnasium
+
+    found = sf.check("gym:CartPole-v1", falls, "safe", timeout=30)
+    where = f"in the installed Gymnasium {gymnasium.__version__} the same start and actions"
+    steps = len(found.trace.moves)
+    said = replay_in_gymnasium("gym:CartPole-v1", {}, found.problem, found.data.verdict.trace)
+    assert said == f"{where} violate it too, after {steps} steps"
+    lighter = replay_in_gymnasium(
+        "gym:CartPole-v1", {"force_mag": "0.1"}, found.problem, found.data.verdict.trace
+    )
+    assert lighter == f"{where} do not violate it"
+    late = sf.check("gym:MountainCar-v0", sf.Policy.program([(sf.TRUE, "left")]), "goal", timeout=30)
+    said = replay_in_gymnasium("gym:MountainCar-v0", {}, late.problem, late.data.verdict.trace)
+    assert said == f"{where} do not reach the goal either"
 
 
 def test_commands_take_a_library_environment(falls: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -163,6 +163,8 @@ def check(
         if count := _number_of_splits(splits, report, graph):
             result = api.with_splits_tried(problem, result, engines, count, budget)
         result = replace(result, notes=(*result.notes, *about))
+        if api.names_gym_model(model):
+            return _try_in_library(str(model), api.parse_constants(wiring["constants"]), problem, result)
         return _simulate_violation(study, problem, result) if study else result
 
     with report_progress(quiet) as tell:
@@ -247,6 +249,18 @@ def _simulate_violation(study: str, problem: api.Problem, result: api.Result) ->
     return (
         result if found is None else replace(result, notes=(*result.notes, f"in the simulator {found.words}"))
     )
+
+
+def _try_in_library(
+    model: str, constants: Mapping[str, str], problem: api.Problem, result: api.Result
+) -> api.Result:
+    """A violation is tried out in Gymnasium, where that is installed; what came of it is a note."""
+    if not isinstance(result.verdict, api.Violated) or problem.policy is None:
+        return result
+    from surefoot.integrations.gym_replay import replay_in_gymnasium
+
+    words = replay_in_gymnasium(model, constants, problem, result.verdict.trace)
+    return result if words is None else replace(result, notes=(*result.notes, words))
 
 
 def _with_random_policy(problem: api.Problem) -> api.Problem:

@@ -11,8 +11,15 @@ from typing import Any
 
 from surefoot.errors import InvalidProblem, Unsupported, WrongType
 from surefoot.formats.gymnasium.gym_model import GymKind
-from surefoot.formats.gymnasium.gym_name import PREFIX
-from surefoot.formats.gymnasium.registry import GYM_MODELS, LIMIT, NO_LIMIT, check_value
+from surefoot.formats.gymnasium.gym_name import PREFIX, split_gym_name
+from surefoot.formats.gymnasium.registry import (
+    GYM_MODELS,
+    LIMIT,
+    NO_LIMIT,
+    check_value,
+    find_gym_kind,
+    read_gym_value,
+)
 from surefoot.term.arguments import describe_value
 
 _TIME_LIMIT = "gymnasium.wrappers.common:TimeLimit"
@@ -115,3 +122,12 @@ def _value_text(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return value if isinstance(value, str) else repr(value)
+
+
+def set_gym_arguments(plain: Any, text: str, constants: Mapping[str, str]) -> None:
+    """Give an unwrapped environment of the library what a text says, but for options of `reset`."""
+    name, given = split_gym_name(text)
+    kind = find_gym_kind(name)
+    for key, value in {**given, **constants}.items():
+        if key != LIMIT and kind.arguments[key].live:
+            setattr(plain, kind.arguments[key].attribute or key, read_gym_value(key, value, kind, text))

@@ -66,7 +66,7 @@ def build_gym_model(
         if key not in values:
             fix = did_you_mean(key, values)
             raise InvalidProblem(f"{name} has no argument `{key}`", fix=fix, where=text)
-        values[key] = _read_limit(value, text) if key == LIMIT else _read_value(key, value, kind, text)
+        values[key] = _read_limit(value, text) if key == LIMIT else read_gym_value(key, value, kind, text)
     if kind.check_given is not None:
         try:
             kind.check_given(given)
@@ -121,7 +121,7 @@ def _read_limit(text: str, where: str) -> int | None:
     return int(text)
 
 
-def _read_value(key: str, text: str, kind: GymKind, where: str) -> Any:
+def read_gym_value(key: str, text: str, kind: GymKind, where: str) -> Any:
     """The text as a value of the kind of the default."""
     argument = kind.arguments[key]
     place = f"{where}:{key}"
