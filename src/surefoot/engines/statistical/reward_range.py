@@ -85,8 +85,11 @@ def _of_clipped(environment: Environment, reward: str | Term) -> Interval:
 
 def _clip_limits(term: Term) -> Interval:
     """Of `max(low, min(high, …))`, in any order of these."""
-    if isinstance(term, Const) and not isinstance(term.value, bool) and abs(term.value) < LARGEST_DOUBLE:
-        written, meant = Fraction(term.value), Fraction(float(term.value))
+    if isinstance(term, Const) and not isinstance(term.value, bool):
+        written = Fraction(term.value)
+        if abs(written) > LARGEST_DOUBLE:
+            return -inf, inf
+        meant = Fraction(float(written))
         return min(written, meant), max(written, meant)
     if not isinstance(term, Apply) or term.op not in (Op.MIN, Op.MAX):
         return -inf, inf
