@@ -47,6 +47,10 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
     from surefoot.formats.barrier_file import (
         is_foreign_barrier as is_foreign_barrier, read_barriers as read_barriers,
     )
+    from surefoot.formats.gymnasium.gym_name import (
+        names_gym_model as names_gym_model, split_gym_name as split_gym_name,
+    )
+    from surefoot.formats.gymnasium.live_environment import set_gym_arguments as set_gym_arguments
     from surefoot.formats.jani import read_jani as read_jani, write_jani as write_jani
     from surefoot.formats.json_file import (
         read_invariant as read_invariant, read_json as read_json,
@@ -63,7 +67,8 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
     from surefoot.formats.predicate_list import read_conditions as read_conditions
     from surefoot.formats.problem_file import find_property_lines as find_property_lines
     from surefoot.formats.result_json import (
-        StoredResult as StoredResult, annotated_result_to_json as annotated_result_to_json,
+        StoredResult as StoredResult, annotate_trace as annotate_trace,
+        annotated_result_to_json as annotated_result_to_json,
         certificate_relative_to as certificate_relative_to, find_base_folder as find_base_folder,
         result_relative_to as result_relative_to,
     )
@@ -71,6 +76,7 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
     from surefoot.formats.untrusted.regular_file import (
         NO_SUCH_FILE as NO_SUCH_FILE, require_file as require_file,
     )
+    from surefoot.interface.as_gym import as_gym as as_gym
     from surefoot.interface.certificate import check_certificate as check_certificate
     from surefoot.interface.environment import Environment as Environment, EnvironmentData as EnvironmentData
     from surefoot.interface.expression import (
@@ -78,6 +84,7 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
         integer as integer, maximum as maximum, minimum as minimum, real as real,
     )
     from surefoot.interface.faults import PolicyFaults as PolicyFaults
+    from surefoot.interface.gym_environment import GymEnvironment as GymEnvironment, gym as gym
     from surefoot.interface.policy import AnyPolicy as AnyPolicy, Policy as Policy
     from surefoot.interface.properties import (
         eventually as eventually, expected_reward as expected_reward, never as never,
@@ -278,6 +285,7 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
     from surefoot.shields.foreign_judgement import judge_foreign_barriers as judge_foreign_barriers
     from surefoot.shields.logged_runs import estimate_disturbances as estimate_disturbances
     from surefoot.shields.recheck import read_old_rules as read_old_rules
+    from surefoot.simulate.open_model import OpenModel as OpenModel
     from surefoot.solvers.sos.gram_blocks import Squares as Squares
     from surefoot.term.evaluate import evaluate_term as evaluate_term
     from surefoot.term.parser import parse_term as parse_term
@@ -324,6 +332,7 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
         ending_alarms as ending_alarms, set_alarm as set_alarm,
     )
     from surefoot.work.interrupt import exit_process as exit_process, handle_interrupts as handle_interrupts
+    from surefoot.work.philox import Stream as Stream
     from surefoot.work.processor_time import (
         ProcessorTime as ProcessorTime, processor_seconds as processor_seconds,
     )
@@ -350,6 +359,8 @@ _USER_SECTIONS: tuple[dict[str, str], ...] = (  # module below `surefoot` -> its
     },
     {  # Environments, policies and their networks
         ".interface.environment": "Environment",
+        ".interface.as_gym": "as_gym",
+        ".interface.gym_environment": "GymEnvironment gym",
         ".problem.environment": "Choice Component Control Edge Outcome Update Variable",
         ".problem.flow": "Flow",
         ".problem.validate.distribution": "normalise_probabilities",
@@ -419,6 +430,10 @@ _TOOL_SECTIONS: tuple[dict[str, str], ...] = (  # beside these, for the command 
         ".problem.semantics": "Move State apply_move holds_in_state permitted_transitions",
     },
     {  # Model files, policy files, and what is in them
+        ".formats.gymnasium.gym_name": "names_gym_model split_gym_name",
+        ".formats.gymnasium.live_environment": "set_gym_arguments",
+        ".simulate.open_model": "OpenModel",
+        ".work.philox": "Stream",
         ".formats.model_file": "LoadedModel file_sha256 parse_constants read_model set_time_semantics",
         ".formats.jani": "read_jani write_jani",
         ".formats.problem_file": "find_property_lines",
@@ -436,6 +451,7 @@ _TOOL_SECTIONS: tuple[dict[str, str], ...] = (  # beside these, for the command 
         ".verdict.sentences": "count_noun interruption_note",
         ".verdict.threshold": "compare_with_threshold threshold_of",
         ".formats.result_json": (
+            "annotate_trace "
             "StoredResult annotated_result_to_json certificate_relative_to find_base_folder "
             "result_relative_to"
         ),

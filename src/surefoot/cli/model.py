@@ -105,7 +105,7 @@ def check_time_options(time: str | None, method: str | None) -> None:
 def names_study(model: str | Path) -> bool:
     """Is this `STUDY/PROBLEM`, and not a file? The studies are imported only where it could be."""
     study = str(model).partition("/")[0]
-    if "." in study:
+    if "." in study or api.names_gym_model(model):
         return False
     from surefoot.cli.study_problem import study_names
 
@@ -135,6 +135,8 @@ def load_single_problem(model: str, wiring: Mapping[str, Any]) -> tuple[str, api
 
 def check_model_file(model: Path) -> None:
     """Refuse a name without a file, before all that reads files is imported; it may be meant for a study."""
+    if api.names_gym_model(model):
+        return
     if not model.suffix and not model.exists():
         from surefoot.cli.study_problem import study_names
 

@@ -11,6 +11,7 @@ from traceback import walk_tb
 from typing import Any
 
 from surefoot.errors import InvalidProblem, SurefootError, Unsupported
+from surefoot.formats.gymnasium.gym_name import names_gym_model
 from surefoot.formats.loaded_policy import LoadedPolicy
 from surefoot.formats.policy_file import load_policy
 from surefoot.formats.problem_file import read_problem_file, read_problems
@@ -74,7 +75,8 @@ def read_model(
 
     `bare`: only the environment matters to the caller, so that a question may lack its policy.
     """
-    require_file(model)
+    if not names_gym_model(model):
+        require_file(model)
     settings = {
         "policy": policy,
         "observe": observe,
@@ -90,7 +92,9 @@ def read_model(
         what = "only questions of PlaJA about a JANI model have an objective"
         raise InvalidProblem(what, fix="leave it out", where="--ignore-goal")
     predicates: Mapping[str, tuple[Term, ...]] = {}
-    if model.suffix == ".py":
+    if names_gym_model(model):
+        problems, read = _gym_problems(str(model), properties, constants, settings, normalise)
+    elif model.suffix == ".py":
         told = {k: v for k, v in (*settings.items(), ("const", constants or None)) if v is not None}
         problems = _python_problems(model, trust_python, told)
         if properties:
@@ -148,6 +152,30 @@ def _file_problems(
     if not properties:
         return read_problems(model, **options), read
     return {text: read_problem_file(model, property=text, **options) for text in properties}, read
+
+
+def _gym_problems(
+    model: str,
+    properties: tuple[str, ...],
+    constants: tuple[str, ...],
+    settings: Mapping[str, Any],
+    normalise: bool,
+) -> tuple[dict[str, Problem], list[Path]]:
+    """The problems of a library environment; what is read are the files of its policy."""
+    from surefoot.formats.gymnasium.reader import read_gym_problems
+
+    read: list[Path] = []
+    wiring = _wiring_from_options(settings, read)
+    found = read_gym_problems(
+        model,
+        properties,
+        parse_constants(constants),
+        settings["policy"],
+        wiring,
+        settings["output"],
+        read.append,
+    )
+    return {name: _normalise_problem(p) if normalise else p for name, p in found.items()}, read
 
 
 def _wiring_from_options(

@@ -139,6 +139,12 @@ class Environment(_Environment):
         grown = replace(own, edges=(*own.edges, edge), locations=tuple(dict.fromkeys(places)))
         return replace(self, variables=variables, components=(grown,))
 
+    def as_gym(self, **settings: Any) -> Any:
+        """A Gymnasium environment of this model; settings as those of `surefoot.as_gym`."""
+        from surefoot.interface.as_gym import as_gym
+
+        return as_gym(self, **settings)
+
     def __repr__(self) -> str:
         edges = sum(len(c.edges) for c in self.components)
         return f"Environment({self.name!r}: {', '.join(v.name for v in self.variables)}; {edges} edges)"

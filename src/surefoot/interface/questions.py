@@ -14,10 +14,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from surefoot.engines.protocol import Engine
 from surefoot.errors import InvalidProblem, WrongType, did_you_mean
+from surefoot.formats.gymnasium.gym_name import names_gym_model
+from surefoot.formats.gymnasium.reader import select_gym_property
 from surefoot.formats.model_file import read_model
 from surefoot.interface.argument_names import tell_arguments
 from surefoot.interface.environment import plain_environment
 from surefoot.interface.expression import Expression, Operand, expression_from, number_from
+from surefoot.interface.gym_environment import GymEnvironment, gym
 from surefoot.interface.policy import FilePolicy
 from surefoot.interface.result import CheckResult
 from surefoot.problem.environment import Environment as EnvironmentData
@@ -461,6 +464,9 @@ def _problem_from(
     """The one problem that is meant."""
     if isinstance(given, Problem):
         return _change_problem(given, policy, property)
+    given = _gym_environment_or_text(given, policy, property)
+    if isinstance(given, GymEnvironment):
+        return _problem_of_gym(given, policy, property, needs_policy)
     if isinstance(given, EnvironmentData):
         return _problem_of_environment(given, policy, property, needs_policy)
     if not isinstance(given, str | PathLike):
@@ -475,6 +481,26 @@ def _problem_from(
         raise InvalidProblem(f"the file has {len(found)} properties: {known}", fix=fix, where=str(given))
     rest = None if network is not None else policy
     return _change_problem(found[0], rest, None if text is not None else property)
+
+
+def _gym_environment_or_text(given: object, policy: object, property: object) -> object:
+    """A library environment, or its name where all is read as from a file, so that results name it."""
+    plain = all(part is None or isinstance(part, str | PathLike) for part in (policy, property))
+    if isinstance(given, GymEnvironment):
+        return given.text if plain and given.is_unchanged() else given
+    if isinstance(given, str) and names_gym_model(given) and not plain:
+        return gym(given)
+    return given
+
+
+def _problem_of_gym(
+    environment: GymEnvironment, policy: object, property: object, needs_policy: bool
+) -> Problem:
+    """A library environment wires files by itself, and knows properties by name."""
+    acting = environment.policy(policy) if isinstance(policy, str | PathLike) else policy
+    asked = select_gym_property(environment.model, property) if isinstance(property, str) else property
+    found = _problem_of_environment(environment, acting, asked, needs_policy)
+    return environment.problem(found.policy, found.property)
 
 
 def _change_problem(problem: Problem, policy: object, property: object) -> Problem:

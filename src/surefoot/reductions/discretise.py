@@ -17,7 +17,6 @@ Seconds become numbers of steps, and a control period of several steps becomes v
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -28,10 +27,9 @@ from surefoot.problem.flow import Flow
 from surefoot.problem.problem import Problem
 from surefoot.query.reduction import Reduction, keep_answer
 from surefoot.reductions.timed_steps import count_in_steps, timed_steps_objection
+from surefoot.reductions.written_out_size import MOST_OPERATIONS, count_leaves
 from surefoot.term.term import Apply, Const, Op, Term, Var, free_names, split_target
 from surefoot.term.traverse import substitute_names
-
-_MOST_NODES = 200_000  # of one new value, counted as often as they are computed
 
 
 def discretise(problem: Problem, *, continuous: bool = False) -> Problem:
@@ -79,7 +77,7 @@ def discretise_objection(problem: Problem, *, continuous: bool = False) -> Suref
     if len(dict(flow.derivatives)) != len(flow.derivatives):
         return InvalidProblem("the flow has two derivatives for one variable")
     for name, size in _next_value_sizes(flow).items():
-        if size > _MOST_NODES:
+        if size > MOST_OPERATIONS:
             return Unsupported(
                 f"the next value of `{name}` by {flow.method} has {size} operations",
                 fix="use method `euler` or simpler derivatives",
@@ -104,7 +102,7 @@ def _edge_objection(edge: Edge, flow: Flow, environment: Environment) -> Invalid
 
 def _next_value_sizes(flow: Flow) -> dict[str, int]:
     """How many nodes the value of each variable one step later has, as often as they are computed."""
-    counts = {name: _count_leaves(derivative, {}) for name, derivative in flow.derivatives}
+    counts = {name: count_leaves(derivative, {}) for name, derivative in flow.derivatives}
     moved = 4  # nodes of `x + h*f` beside those of f
 
     def sizes(at: Mapping[str, int]) -> dict[str, int]:
@@ -160,19 +158,6 @@ def _outcome_with_flow(outcome: Outcome, values: Mapping[str, Term]) -> Outcome:
     first = min((u.index for u in outcome.updates), default=0)  # before anything else of this step is written
     flow = tuple(Update(Var(name), value, first) for name, value in values.items() if name not in written)
     return replace(outcome, updates=outcome.updates + flow)
-
-
-def _count_leaves(term: Term, seen: dict[int, Counter[str]]) -> Counter[str]:
-    """How often each name occurs in a term; all other nodes are counted under no name.
-
-    Parts that are the same object are looked at once.
-    """
-    if id(term) not in seen:
-        found = Counter([term.name if isinstance(term, Var) else ""])
-        for argument in term.args if isinstance(term, Apply) else ():
-            found += _count_leaves(argument, seen)
-        seen[id(term)] = found
-    return seen[id(term)]
 
 
 DISCRETISE = Reduction("discretise", discretise_objection, discretise, keep_answer)

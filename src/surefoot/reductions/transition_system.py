@@ -41,6 +41,7 @@ from surefoot.reductions.transition_branch import (
     declare_chosen_values,
     enumerate_transition_branches,
 )
+from surefoot.reductions.written_out_size import written_out_objection
 from surefoot.term.interval import Kinds, Scalar
 from surefoot.term.reserved_names import STALLED, chosen_action, output_index
 from surefoot.term.term import FALSE, Term, Var, conjunction_of, disjunction_of, free_names, negate_condition
@@ -105,6 +106,8 @@ def encoding_objection(problem: Problem) -> str | None:
         return f"the environment has {count} joint steps; at most {_MOST_BRANCHES} can be encoded"
     if (large := layout_objection(environment)) is not None:
         return str(large)
+    if (long := written_out_objection(environment)) is not None:
+        return long
     for part in () if policy is None else nested_policies(policy):
         if isinstance(part, OraclePolicy):
             return f"the oracle `{part.name}` can only be simulated"

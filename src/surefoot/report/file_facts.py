@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from surefoot.errors import MissingBackend
+from surefoot.formats.gymnasium.gym_name import names_gym_model
+from surefoot.formats.gymnasium.model_facts import describe_gym_model
 from surefoot.formats.jani_model import describe_jani_model
 from surefoot.formats.model_file import parse_constants, read_model
 from surefoot.formats.normalization import read_normalization
@@ -23,7 +25,9 @@ from surefoot.visible import join_visible
 
 
 def describe_model_file(file: Path, constants: tuple[str, ...], normalise: bool) -> dict[str, Any] | None:
-    """A problem file, a JANI model or a VNN-LIB specification; None for any other file."""
+    """A problem file, library environment, JANI model or VNN-LIB specification; None for any other file."""
+    if names_gym_model(file):
+        return describe_gym_model(str(file), parse_constants(constants))
     if file.suffix == ".toml":
         return _describe_problem_file(file, constants, normalise)
     if file.suffix == ".jani":

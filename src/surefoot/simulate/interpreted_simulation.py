@@ -30,8 +30,9 @@ from surefoot.explore.state_conditions import compile_conditions
 from surefoot.problem.meaning.decision import Decision
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import STEPS
-from surefoot.problem.semantics import free_choices, has_value_type
-from surefoot.simulate.draw import cumulative_thresholds, draw_choice, draw_outcome
+from surefoot.problem.semantics import free_choices
+from surefoot.simulate.chosen_values import draw_chosen_values
+from surefoot.simulate.draw import cumulative_thresholds, draw_outcome
 from surefoot.simulate.drawn_starts import DrawnStarts
 from surefoot.simulate.path_property import (
     DECISIONS,
@@ -67,7 +68,6 @@ from surefoot.work.philox import Stream
 
 _LANES = 1024  # runs that are in step
 _MOST_NODES = 200_000  # states that are remembered
-_MOST_REJECTIONS = 1000
 _LOOK_PRICE = 1
 _FIRST_LOOK = 16  # steps after which somebody looks where a run is going; then at twice as many, and so on
 
@@ -357,7 +357,7 @@ class InterpretedSimulation:
                 fix="a policy has to choose among them, or let each of them be equally likely",
             )
         plan = possible[0] if len(possible) == 1 else possible[lane.stream.below(len(possible))]
-        row = self._draw_choices(plan, node.extended, lane.stream)
+        row = draw_chosen_values(self.problem.environment, self.layout, plan, node.extended, lane.stream)
         picks = tuple(
             draw_outcome(lane.stream.word(), limits) if len(limits) > 1 else 0
             for limits in self._limits(plan, row)
@@ -405,33 +405,6 @@ class InterpretedSimulation:
         exact = Fraction(amount) * self.scale
         lane.low += exact.numerator // exact.denominator
         lane.high -= -exact.numerator // exact.denominator
-
-    def _draw_choices(self, plan: JointTransition, row: Row, stream: Stream) -> Row:
-        """The row with values that the environment chooses by their laws, until the assumption is met."""
-        environment = self.problem.environment
-        free = free_choices(environment, plan.transition)
-        if not free and not plan.assuming:
-            return row
-        for _ in range(_MOST_REJECTIONS):
-            extended = [*row, *(None for _ in self.layout.chosen)]
-            values = [draw_choice(c, environment.arithmetic, stream) for c in free]
-            for choice, value in zip(free, values, strict=True):
-                extended[self.layout.slots[choice.name]] = value
-            try:
-                fit = (
-                    has_value_type(v, c.kind, environment.arithmetic)
-                    for c, v in zip(free, values, strict=True)
-                )
-                if all(fit) and all(holds(tuple(extended)) for holds in plan.assuming):
-                    return tuple(extended)
-            except UNDEFINED_ERRORS as error:
-                where = f"the assumption of `{plan.transition.describe(environment)}`"
-                raise undefined_error(error, where, self.layout, row) from None
-        name = plan.transition.describe(environment)
-        raise Unsupported(
-            f"{_MOST_REJECTIONS} draws for `{name}` all missed its assumption",
-            fix="give the chosen values laws that fit the assumption",
-        )
 
 
 def _unit_array(values: list[int]) -> Any:

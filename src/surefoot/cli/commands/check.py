@@ -101,8 +101,9 @@ def check(
     quiet: bool,
     **options: Any,
 ) -> int:
-    """Decide the properties of MODEL: a problem file (.toml), a JANI model (.jani), a Python file with
-    --trust-python, or a problem of a study (aurora/safety-excellent/aurora-48).
+    """Decide the properties of MODEL: a problem file (.toml), a JANI model (.jani), an environment of
+    Gymnasium (gym:CartPole-v1), a Python file with --trust-python, or a problem of a study
+    (aurora/safety-excellent/aurora-48).
 
     Without --property every property of the file is checked. The properties share the timeout equally, and
     the exit code is that of the worst answer.
@@ -166,6 +167,8 @@ def check(
         if count := _number_of_splits(splits, report, graph):
             result = api.with_splits_tried(problem, result, engines, count, budget)
         result = replace(result, notes=(*result.notes, *about))
+        if api.names_gym_model(model):
+            return _try_in_library(str(model), api.parse_constants(wiring["constants"]), problem, result)
         return _simulate_violation(study, problem, result) if study else result
 
     with report_progress(quiet) as tell:
@@ -255,6 +258,18 @@ def _simulate_violation(study: str, problem: api.Problem, result: api.Result) ->
     return (
         result if found is None else replace(result, notes=(*result.notes, f"in the simulator {found.words}"))
     )
+
+
+def _try_in_library(
+    model: str, constants: Mapping[str, str], problem: api.Problem, result: api.Result
+) -> api.Result:
+    """A violation is tried out in Gymnasium, where that is installed; what came of it is a note."""
+    if not isinstance(result.verdict, api.Violated) or problem.policy is None:
+        return result
+    from surefoot.integrations.gym_replay import replay_in_gymnasium
+
+    words = replay_in_gymnasium(model, constants, problem, result.verdict.trace)
+    return result if words is None else replace(result, notes=(*result.notes, words))
 
 
 def _with_random_policy(problem: api.Problem) -> api.Problem:

@@ -170,7 +170,7 @@ def _cells_of_axes(look: api.HeatmapOptions) -> str | None:
 
 
 def _model_title(model: Path) -> str:
-    return str(model) if names_study(model) else model.stem
+    return str(model) if names_study(model) or api.names_gym_model(model) else model.stem
 
 
 def _refuse_unseen(wanted: Sequence[api.Which]) -> None:

@@ -39,13 +39,16 @@ def inspect(
     normalise: bool,
     as_json: bool,
 ) -> int:
-    """Describe a network, a policy, a VNN-LIB specification, a problem file or a JANI model."""
-    api.require_file(file)
+    """Describe a network, a policy, a VNN-LIB specification, a problem file, a JANI model or an
+    environment of Gymnasium (gym:CartPole-v1)."""
+    library = api.names_gym_model(file)
+    if not library:
+        api.require_file(file)
     networks = {"--output": "output", "--normalize": "normalize", "--activation": "activation"}
     networks |= {"--samples": "samples", "--seed": "seed"}
-    if file.suffix in (".toml", ".jani") or ".vnnlib" in file.suffixes:
+    if library or file.suffix in (".toml", ".jani") or ".vnnlib" in file.suffixes:
         refuse_given_options(networks, "on this file: it is about networks")
-    if file.suffix not in (".toml", ".jani"):
+    if not library and file.suffix not in (".toml", ".jani"):
         refuse_given_options({"--const": "constants"}, "on this file: it is about models")
     facts = api.describe_model_file(file, constants, normalise)
     if facts is None:
@@ -55,6 +58,7 @@ def inspect(
                 {"--samples": "samples", "--seed": "seed"}, "on this file: it is about ONNX files"
             )
         facts |= api.compare_runtime(file, output, samples, seed) if facts["kind"] == "onnx" else {}
-    facts = {"file": str(file), "sha256": api.file_sha256(file), **facts}
+    named = {"model": str(file)} if library else {"file": str(file), "sha256": api.file_sha256(file)}
+    facts = named | facts
     print(json.dumps(facts, indent=1, default=str) if as_json else api.render_facts(facts))
     return 0

@@ -7,6 +7,7 @@ enough. Without one there is no bound, however small the reward of a step, unles
 from __future__ import annotations
 
 from fractions import Fraction
+from math import inf
 
 from surefoot.errors import SurefootError
 from surefoot.problem.environment import Environment
@@ -15,7 +16,8 @@ from surefoot.reductions.expand import expand_scalar
 from surefoot.reductions.scalar_layout import lay_out_scalars
 from surefoot.solvers.sampling.empirical_bernstein import RewardRange
 from surefoot.term.interval import Interval, is_infinite, term_interval
-from surefoot.term.term import Const, Term, free_names
+from surefoot.term.number import LARGEST_DOUBLE
+from surefoot.term.term import Apply, Const, Op, Term, free_names
 from surefoot.term.types import is_whole
 from surefoot.term.value_types import Arithmetic
 
@@ -45,10 +47,8 @@ def _of_steps(
 ) -> tuple[Fraction | None, Fraction | None]:
     if counts_steps(reward):
         return Fraction(0), Fraction(steps)
-    if _is_rounded(environment, reward):
-        return None, None  # that is not bounded here
     try:
-        low, high = _of_step(environment, reward)
+        low, high = (_of_clipped if _is_rounded(environment, reward) else _of_step)(environment, reward)
     except SurefootError:  # arrays, choices and other things that intervals do not cover
         return None, None
     return (
@@ -71,6 +71,31 @@ def _is_rounded(environment: Environment, reward: str | Term) -> bool:
     return not all(
         _is_double(term) or (free_names(term) <= set(kinds) and is_whole(term, kinds)) for term in terms
     )
+
+
+def _of_clipped(environment: Environment, reward: str | Term) -> Interval:
+    """What limits say that a reward is clipped to: least and greatest numbers are never rounded."""
+    edges = [edge for component in environment.components for edge in component.edges]
+    if not isinstance(reward, str) or len(environment.components) > 1:
+        return -inf, inf
+    terms = [t for edge in edges for o in edge.outcomes for name, t in o.rewards if name == reward]
+    each = [_clip_limits(term) for term in terms]
+    return min((low for low, _ in each), default=0), max((high for _, high in each), default=0)
+
+
+def _clip_limits(term: Term) -> Interval:
+    """Of `max(low, min(high, …))`, in any order of these."""
+    if isinstance(term, Const) and not isinstance(term.value, bool):
+        written = Fraction(term.value)
+        if abs(written) > LARGEST_DOUBLE:
+            return -inf, inf
+        meant = Fraction(float(written))
+        return min(written, meant), max(written, meant)
+    if not isinstance(term, Apply) or term.op not in (Op.MIN, Op.MAX):
+        return -inf, inf
+    each = [_clip_limits(part) for part in term.args]
+    choose = min if term.op is Op.MIN else max
+    return choose(low for low, _ in each), choose(high for _, high in each)
 
 
 def _is_double(term: Term) -> bool:

@@ -12,6 +12,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from surefoot.formats.gymnasium.gym_name import names_gym_model
+
 _FILES = ("model", "policy", "normalize", "network", "specification")  # keys of `source` that name files
 
 
@@ -52,6 +54,8 @@ def find_base_folder(inputs: Mapping[str, str], folders: Sequence[Path]) -> Path
 
 
 def _relative_name(folder: Path, name: str) -> str:
+    if names_gym_model(name):  # no file
+        return name
     whole = Path(os.path.abspath(name))
     home = Path(os.path.abspath(folder))
     if os.path.isabs(name) and not whole.is_relative_to(home):

@@ -1,0 +1,141 @@
+"""Policies wired to a library environment by themselves: they read and set what the library gives them.
+
+Refused is what does not fit, with both sides: how many numbers a network reads and returns, and what the
+environment shows and takes. A policy that was trained behind a wrapper which rescales actions is seen by the
+bounds that its file records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeAlias
+
+from surefoot.errors import InvalidProblem
+from surefoot.formats.gymnasium.gym_model import GymModel
+from surefoot.formats.loaded_policy import LoadedPolicy
+from surefoot.formats.normalization import Normalization, read_normalization
+from surefoot.formats.policy_file import load_policy
+from surefoot.formats.wiring import (
+    PolicyWiring,
+    Vocabulary,
+    WiringChanges,
+    change_wiring,
+    read_wiring,
+    wire_network,
+    wiring_path,
+)
+from surefoot.problem.policy import Choose, NeuralPolicy
+from surefoot.term.printer import show_term
+from surefoot.verdict.sentences import count_noun
+
+Record: TypeAlias = Callable[[Path], None]  # told of every file that is read
+_SHOWN = 8  # observations that a message lists
+
+
+def wire_gym_policy(
+    model: GymModel,
+    network: Path,
+    given: PolicyWiring | WiringChanges | None = None,
+    *,
+    output: str | None = None,
+    record: Record = lambda _: None,
+) -> NeuralPolicy:
+    """The network in a file as a policy: wired as given, as told beside it, or as in the library."""
+    loaded = load_policy(network, output=output)
+    record(network)
+    told = loaded.notes
+    if isinstance(given, PolicyWiring):
+        return wire_network(loaded.network, given, told)
+    beside = wiring_path(network)
+    if beside.is_file():
+        record(beside)
+        names = tuple(variable.name for variable in model.environment.variables)
+        wiring = read_wiring(beside, Vocabulary(names))
+    else:
+        wiring = PolicyWiring(model.observe, model.actions, Choose.ARGMAX if model.actions else Choose.VALUE)
+        _check_widths(model, loaded, network)
+    if given is not None:
+        wiring = change_wiring(wiring, given)
+    if wiring.normalize is None and loaded.kind.startswith("sb3"):
+        found = find_statistics(network, model.environment.name)
+        if found is not None:
+            record(found)
+            wiring = change_wiring(wiring, WiringChanges(normalize=_read_found(found)))
+    return wire_network(loaded.network, wiring, told)
+
+
+def find_statistics(network: Path, name: str) -> Path | None:
+    """The observation statistics (VecNormalize) beside a saved policy; refused if there are two."""
+    stem = network.stem
+    words = ("vecnormalize", "vec_normalize")
+    names = [f"{stem}{mark}{word}" for word in words for mark in ("_", "-", ".")]
+    places = [
+        *(f"{one}{end}" for one in names for end in (".pkl", ".json")),
+        *(f"{word}{end}" for word in words for end in (".pkl", ".json")),
+        f"{name}/vecnormalize.pkl",  # where the zoo of Stable-Baselines3 keeps them
+    ]
+    found = [path for path in (network.parent / place for place in places) if path.is_file()]
+    own = [path for path in found if path.name.startswith(stem)]
+    chosen = own or found
+    if len(chosen) > 1:
+        what = f"two files beside it may be its statistics: {chosen[0].name} and {chosen[1].name}"
+        raise InvalidProblem(what, fix="name one with --normalize", where=str(network))
+    return chosen[0] if chosen else None
+
+
+def _read_found(path: Path) -> Normalization:
+    try:
+        return read_normalization(path)
+    except InvalidProblem as error:
+        fix = "move it away, or name the right one with --normalize"
+        raise InvalidProblem(
+            f"it stands beside the policy, and {error.what}", fix=fix, where=str(path)
+        ) from None
+
+
+def _check_widths(model: GymModel, loaded: LoadedPolicy, network: Path) -> None:
+    """Refuse a network that reads or returns something else than the environment shows and takes."""
+    name, where = model.environment.name, str(network)
+    width, wanted = loaded.network.width, len(model.observe)
+    if width != wanted:
+        shown = ", ".join(show_term(term) for term in model.observe[:_SHOWN]) + ", …" * (wanted > _SHOWN)
+        what = f"the network reads {count_noun(width, 'number')}, and {name} shows {wanted} ({shown})"
+        raise InvalidProblem(what, fix="say what it reads with --observe, in its order", where=where)
+    if model.actions:
+        _check_choice(model, loaded, where)
+    else:
+        _check_controls(model, loaded, where)
+
+
+def _check_choice(model: GymModel, loaded: LoadedPolicy, where: str) -> None:
+    name, actions, outputs = model.environment.name, ", ".join(model.actions), loaded.network.outputs
+    if loaded.head == "value":
+        what = f"the policy sets {count_noun(outputs, 'number')}, and {name} takes one of {actions}"
+        raise InvalidProblem(what, fix="give a policy that was trained on this environment", where=where)
+    if outputs != len(model.actions):
+        what = f"the network has {count_noun(outputs, 'output')}, and {name} takes one of {actions}"
+        raise InvalidProblem(what, fix="say what its outputs stand for with --actions", where=where)
+
+
+def _check_controls(model: GymModel, loaded: LoadedPolicy, where: str) -> None:
+    name, controls = model.environment.name, model.environment.controls
+    shown = ", ".join(f"{c.name} in [{_brief(c.low)}, {_brief(c.high)}]" for c in controls)
+    fix = "give a policy that was trained on this environment"
+    if loaded.head == "argmax":
+        what = f"the policy picks one of {loaded.network.outputs} actions, and {name} takes {shown}"
+        raise InvalidProblem(what, fix=fix, where=where)
+    if loaded.network.outputs != len(controls):
+        what = f"the network has {count_noun(loaded.network.outputs, 'output')}, and {name} takes {shown}"
+        raise InvalidProblem(what, fix=fix, where=where)
+    if loaded.low is None or loaded.high is None:
+        return
+    for control, low, high in zip(controls, loaded.low, loaded.high, strict=True):
+        if (low, high) != (_brief(control.low), _brief(control.high)):
+            what = f"the policy was trained for actions in [{low:g}, {high:g}], and {name} takes {shown}"
+            fix = "undo the wrapper that rescales actions in an ONNX export, or train without it"
+            raise InvalidProblem(what, fix=fix, where=where)
+
+
+def _brief(limit: object) -> float:
+    return float(limit)  # type: ignore[arg-type]  # every control of a library environment has limits
