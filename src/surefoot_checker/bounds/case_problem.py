@@ -38,6 +38,9 @@ class CaseAtom:
     constant: Fraction
 
 
+_IRRATIONAL = {"tanh", "sigmoid", *CURVES} - {"step"}
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class CaseProblem:
     """No point of the box satisfies all atoms of any of the sets: that is to be shown."""
@@ -51,7 +54,7 @@ class CaseProblem:
     @property
     def smooth(self) -> bool:
         """Whether some value is irrational, so that nothing can be evaluated exactly."""
-        return any(getattr(v.node, "kind", "") in ("tanh", "sigmoid") for v in self.values)
+        return any(getattr(v.node, "kind", "") in _IRRATIONAL for v in self.values)
 
 
 def evaluate_exactly(problem: CaseProblem, point: list[Fraction]) -> list[list[Fraction]]:

@@ -15,6 +15,7 @@ import numpy as np
 from surefoot.engines.reach.certificate_tree import search_to_json
 from surefoot.engines.reach.flowpipe import describe_search, make_flowpipe, rank_search
 from surefoot.engines.reach.invariant_search import ClosedRegion, InvariantSearch, add_closed_regions
+from surefoot.engines.reach.network_forms import refuse_unbounded
 from surefoot.engines.reach.saved_cells import SavedCells
 from surefoot.engines.reach.search import (
     CellSearch,
@@ -84,6 +85,9 @@ class GivenOptions:
 def prepare_problem(problem: Problem) -> tuple[LoopWalk, CellSearch]:
     """`Unsupported` says what does not fit."""
     loop = read_closed_loop(problem)
+    for branch in loop.branches:
+        if branch.network is not None:
+            refuse_unbounded(branch.network)
     walk = prepare_walk(loop, read_question(problem, loop.scope, loop.period))
     regions = enumerate_start_regions(loop)
     if not regions:

@@ -19,6 +19,7 @@ from surefoot.formats.onnx.protobuf import read_model_bytes
 from surefoot.formats.onnx.reader import TranslatedGraph, translate_onnx_graph
 from surefoot.problem.meaning.inference import infer_all_values
 from surefoot.problem.network import (
+    CURVED,
     Activation,
     Affine,
     Array32,
@@ -36,7 +37,7 @@ from surefoot.problem.network import (
 Array64: TypeAlias = NDArray[np.float64]
 _CHUNK = 2**16  # numbers in a value at a time: they stay in the cache
 _UNIT = 2.0**-24  # relative error of one float32 operation
-_SMOOTH = 1e-6  # absolute error granted to another library's tanh and sigmoid
+_SMOOTH = 1e-6  # absolute error granted to another library's tanh, exp and their like
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,8 +181,8 @@ def _node_difference(node: Node, values: list[Array32], apart: list[Array64], si
             # Folded batch normalisation: the constants themselves may be rounded differently.
             return moved + 8 * _UNIT * (size + moved + np.abs(constant)) + 1e-37
         case Activation(source, shape, parameters):
-            slope = max(1.0, abs(parameters[0])) if shape is Shape.LEAKY_RELU else 1.0
-            extra = _SMOOTH if shape in (Shape.TANH, Shape.SIGMOID) else 0.0
+            slope = _steepest_slope(shape, parameters, values[source], apart[source], size)
+            extra = _SMOOTH * np.maximum(size, 1.0) if shape in CURVED - {Shape.STEP} else 0.0
             return slope * apart[source] * (1 + 4 * _UNIT) + 2 * _UNIT * size + extra
         case Combine(left, right, pairing):
             return _pair_difference(pairing, (values[left], values[right]), (apart[left], apart[right]), size)
@@ -189,6 +190,25 @@ def _node_difference(node: Node, values: list[Array32], apart: list[Array64], si
             return apart[source][:, indices]
         case Join(several):
             return np.concatenate([apart[s] for s in several], axis=1)
+
+
+def _steepest_slope(
+    shape: Shape, parameters: tuple[float, ...], x: Array32, apart: Array64, size: Array64
+) -> Array64 | float:
+    """By how much an activation stretches a difference in its input."""
+    match shape:
+        case Shape.LEAKY_RELU | Shape.ELU:
+            return max(1.0, abs(parameters[0]))
+        case Shape.STEP:
+            return np.where(apart < np.abs(x), 0.0, np.inf)
+        case Shape.EXP:
+            return np.asarray(size * np.exp(apart))
+        case Shape.SQRT:
+            return np.where(x > apart, 1.0 / np.sqrt(np.maximum(x - apart, 1e-300)), np.inf)
+        case Shape.ERF:
+            return 1.13
+        case _:
+            return 1.0
 
 
 def _difference_scale(kind: Constant, constant: Array32) -> Array64:

@@ -1,7 +1,7 @@
 """What a network computes: the reference that every kernel, encoding and replay is tested against.
 
 Every operation is IEEE float32, rounded to nearest. Sums over inputs run sequentially from the first input to
-the last, the bias is added at the end, nothing is fused. tanh and sigmoid are correctly rounded. The work is
+the last, the bias is added at the end, nothing is fused. Curved functions (tanh, exp, …) are correctly rounded. The work is
 vectorised over the batch and over outputs only, which does not change any result.
 """
 
@@ -28,12 +28,15 @@ from surefoot.problem.network import (
     Pick,
     Shape,
 )
+from surefoot.term.elementary import PI, elementary_decimal
 from surefoot.term.float32 import round_to_float32
 
 _ROWS = 512  # rows worked on at a time, so that they stay in the cache; no effect on results
 _WIDE = 160  # outputs
 _DIGITS = Context(prec=140)
 _UNSURE = 2.0**-49  # relative error that numpy's double tanh and exp surely stay below
+_LARGEST_ANGLE = 2.0**20  # up to here numpy's sine surely keeps that
+_LEAST_TERM = Decimal(10) ** -125
 
 
 def infer_outputs(network: Network, inputs: Array32) -> Array32:
@@ -120,6 +123,52 @@ def _sigmoid_float32(x: Array32, _: tuple[np.float32, ...]) -> Array32:
     return _correctly_rounded(x, 1.0 / (1.0 + np.exp(-wide)), _exact_sigmoid)
 
 
+def _step_float32(x: Array32, _: tuple[np.float32, ...]) -> Array32:
+    return np.where(np.isnan(x), x, x > 0).astype(np.float32)
+
+
+def _exp_float32(x: Array32, _: tuple[np.float32, ...]) -> Array32:
+    return _correctly_rounded(x, np.exp(x.astype(np.float64)), _DIGITS.exp)
+
+
+def _softplus_float32(x: Array32, _: tuple[np.float32, ...]) -> Array32:
+    return _correctly_rounded(x, np.logaddexp(0.0, x.astype(np.float64)), _exact_softplus)
+
+
+def _elu_float32(x: Array32, parameters: tuple[np.float32, ...]) -> Array32:
+    below, factor = np.minimum(x, np.float32(0)), Decimal(float(parameters[0]))
+
+    def exactly(value: Decimal) -> Decimal:
+        return _DIGITS.multiply(factor, _DIGITS.subtract(_DIGITS.exp(value), Decimal(1)))
+
+    close = float(parameters[0]) * np.expm1(below.astype(np.float64))
+    return np.where(x > 0, x, _correctly_rounded(below, close, exactly))
+
+
+def _erf_float32(x: Array32, _: tuple[np.float32, ...]) -> Array32:
+    from scipy.special import erf  # type: ignore[import-untyped]
+
+    return _correctly_rounded(x, erf(x.astype(np.float64)), _exact_erf)
+
+
+def _sqrt_float32(x: Array32, _: tuple[np.float32, ...]) -> Array32:
+    return np.sqrt(x)
+
+
+def _sin_float32(x: Array32, _: tuple[np.float32, ...]) -> Array32:
+    return _wave_float32(x, np.sin, "sin")
+
+
+def _cos_float32(x: Array32, _: tuple[np.float32, ...]) -> Array32:
+    return _wave_float32(x, np.cos, "cos")
+
+
+def _wave_float32(x: Array32, wave: Callable[[NDArray[np.float64]], NDArray[np.float64]], name: str) -> Array32:
+    """No value for angles that the exact sine refuses."""
+    angle = np.where(abs(x) < _LARGEST_ANGLE, x, np.nan).astype(np.float64)
+    return _correctly_rounded(x, wave(angle), lambda value: elementary_decimal(name, value))
+
+
 def _correctly_rounded(
     x: Array32, close: NDArray[np.float64], exactly: Callable[[Decimal], Decimal]
 ) -> Array32:
@@ -137,6 +186,22 @@ def _exact_tanh(x: Decimal) -> Decimal:
         return Decimal(1).copy_sign(x)
     e = _DIGITS.exp(_DIGITS.multiply(x, Decimal(2)))
     return _DIGITS.divide(_DIGITS.subtract(e, Decimal(1)), _DIGITS.add(e, Decimal(1)))
+
+
+def _exact_softplus(x: Decimal) -> Decimal:
+    return x if x > 400 else _DIGITS.ln(_DIGITS.add(Decimal(1), _DIGITS.exp(x)))
+
+
+def _exact_erf(x: Decimal) -> Decimal:
+    """2 / sqrt(pi) times the sum of (-1)^n x^(2n + 1) / (n! (2n + 1)); beyond 5 it is 1 to float32's digits."""
+    if abs(x) > 5:
+        return Decimal(1).copy_sign(x)
+    square, power, total, n = _DIGITS.multiply(x, x), x, x, 0
+    while abs(power) > abs(x) * _LEAST_TERM:
+        n += 1
+        power = _DIGITS.divide(_DIGITS.multiply(-power, square), Decimal(n))
+        total = _DIGITS.add(total, _DIGITS.divide(power, Decimal(2 * n + 1)))
+    return _DIGITS.divide(_DIGITS.multiply(total, Decimal(2)), _DIGITS.sqrt(PI))
 
 
 def _exact_sigmoid(x: Decimal) -> Decimal:
@@ -160,4 +225,12 @@ ACTIVATION: dict[Shape, Callable[[Array32, tuple[np.float32, ...]], Array32]] = 
     Shape.CLIP: _clip_float32,
     Shape.TANH: _tanh_float32,
     Shape.SIGMOID: _sigmoid_float32,
+    Shape.STEP: _step_float32,
+    Shape.EXP: _exp_float32,
+    Shape.SOFTPLUS: _softplus_float32,
+    Shape.ELU: _elu_float32,
+    Shape.ERF: _erf_float32,
+    Shape.SQRT: _sqrt_float32,
+    Shape.SIN: _sin_float32,
+    Shape.COS: _cos_float32,
 }
