@@ -11,7 +11,7 @@ from surefoot.formats.normalization import read_normalization
 from surefoot.formats.policy_file import load_policy
 
 TRUST = "use a file from a source you trust, or export the policy to ONNX"
-READ = "PPO, A2C, DQN, SAC and TD3 with MlpPolicy are read"
+READ = "PPO, A2C, DQN, SAC, TD3, DDPG, and TRPO, MaskablePPO, QRDQN, TQC, ARS of sb3-contrib are read"
 JSON = 'write them as JSON: {"mean": […], "variance": […], "epsilon": 1e-8, "clip": 10}'
 SYSTEM = f"`posix.system`: refused, nothing was executed; fix: {TRUST}"
 CONTRIB = "sb3_contrib.ppo_recurrent.policies"

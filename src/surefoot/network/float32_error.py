@@ -239,7 +239,11 @@ def _own_size(shape: Shape, parameters: tuple[float, ...]) -> float:
 
 
 def _curved_error(
-    node: Activation, sizes: Sequence[BoxArray], errors: Sequence[Array], magnitude: BoxArray, roundings: float
+    node: Activation,
+    sizes: Sequence[BoxArray],
+    errors: Sequence[Array],
+    magnitude: BoxArray,
+    roundings: float,
 ) -> Array:
     """From the slopes of the functions: what an error of the argument can move them by, and their own error.
 
@@ -258,7 +262,9 @@ def _carried_by_step(size: BoxArray, error: Array, _: Array, __: tuple[float, ..
 
 def _carried_by_exp(_: BoxArray, error: Array, value: Array, __: tuple[float, ...]) -> Array:
     """exp a - exp b = exp b (exp(a - b) - 1); a computed value may be less than the true one by its own error."""
-    return np.asarray(value * (1.0 + 2.0**-20) * np.expm1(error) * (1.0 + 2.0**-40) + 8 * SMALLEST * np.exp(error))
+    return np.asarray(
+        value * (1.0 + 2.0**-20) * np.expm1(error) * (1.0 + 2.0**-40) + 8 * SMALLEST * np.exp(error)
+    )
 
 
 def _carried_by_sqrt(size: BoxArray, error: Array, _: Array, __: tuple[float, ...]) -> Array:

@@ -36,11 +36,14 @@ from surefoot.formats.onnx.network_builder import (
     TensorSignal,
     Value,
     broadcast_shape,
+    combine_signals,
+    emit_activation,
     emit_elementwise,
+    negate_signal,
     row_major_signal,
 )
 from surefoot.formats.onnx.protobuf import Tensor
-from surefoot.problem.network import Activation, Combine, Constant, Pairing, Shape
+from surefoot.problem.network import Constant, Pairing, Shape
 
 Translation: TypeAlias = Callable[[NetworkBuilder, NodeArguments], list[Value]]
 LARGEST = float(np.finfo(np.float32).max)  # what ONNX itself takes where Clip has no bound
@@ -53,19 +56,6 @@ class _Operator:
     attributes: frozenset[str] = frozenset()  # every other attribute is refused
 
 
-def _negate_signal(builder: NetworkBuilder, signal: TensorSignal) -> TensorSignal:
-    return emit_elementwise(builder, signal, Constant.MULTIPLY, np.array(-1, np.float32))
-
-
-def _combine_signals(
-    builder: NetworkBuilder, left: TensorSignal, right: TensorSignal, pairing: Pairing
-) -> TensorSignal:
-    shape = broadcast_shape([left.shape, right.shape])
-    numbers = [builder.flat(TensorSignal(s.source, np.broadcast_to(s.layout, shape))) for s in (left, right)]
-    node = Combine(numbers[0], numbers[1], pairing)
-    return row_major_signal(builder.emit(node, builder.widths[numbers[0]]), shape)
-
-
 def _translate_add(builder: NetworkBuilder, given: NodeArguments) -> list[Value]:
     return [_add_values(builder, given.value(0), given.value(1))]
 
@@ -73,7 +63,7 @@ def _translate_add(builder: NetworkBuilder, given: NodeArguments) -> list[Value]
 def _add_values(builder: NetworkBuilder, left: Value, right: Value) -> TensorSignal:
     match left, right:
         case TensorSignal(), TensorSignal():
-            return _combine_signals(builder, left, right, Pairing.ADD)
+            return combine_signals(builder, left, right, Pairing.ADD)
         case TensorSignal(), KnownTensor(array):
             return emit_elementwise(builder, left, Constant.ADD, array)
         case KnownTensor(array), TensorSignal():
@@ -83,14 +73,14 @@ def _add_values(builder: NetworkBuilder, left: Value, right: Value) -> TensorSig
 
 def _translate_sub(builder: NetworkBuilder, given: NodeArguments) -> list[Value]:
     left, right = given.value(0), given.value(1)
-    opposite = KnownTensor(-right.array) if isinstance(right, KnownTensor) else _negate_signal(builder, right)
+    opposite = KnownTensor(-right.array) if isinstance(right, KnownTensor) else negate_signal(builder, right)
     return [_add_values(builder, left, opposite)]
 
 
 def _translate_mul(builder: NetworkBuilder, given: NodeArguments) -> list[Value]:
     match given.value(0), given.value(1):
         case TensorSignal() as left, TensorSignal() as right:
-            return [_combine_signals(builder, left, right, Pairing.MULTIPLY)]
+            return [combine_signals(builder, left, right, Pairing.MULTIPLY)]
         case (TensorSignal() as signal, KnownTensor(array)) | (KnownTensor(array), TensorSignal() as signal):
             return [emit_elementwise(builder, signal, Constant.MULTIPLY, array)]
     raise AssertionError("constants are folded before")
@@ -99,7 +89,7 @@ def _translate_mul(builder: NetworkBuilder, given: NodeArguments) -> list[Value]
 def _translate_div(builder: NetworkBuilder, given: NodeArguments) -> list[Value]:
     left, right = given.value(0), given.value(1)
     if isinstance(right, TensorSignal):
-        return [_combine_signals(builder, _as_signal(builder, left), right, Pairing.DIVIDE)]
+        return [combine_signals(builder, _as_signal(builder, left), right, Pairing.DIVIDE)]
     if not right.array.all():
         raise InvalidProblem("division by zero", fix="repair the constant")
     assert isinstance(left, TensorSignal)
@@ -115,7 +105,7 @@ def _as_signal(builder: NetworkBuilder, value: Value) -> TensorSignal:
 
 
 def _translate_neg(builder: NetworkBuilder, given: NodeArguments) -> list[Value]:
-    return [_negate_signal(builder, _require_signal(given))]
+    return [negate_signal(builder, _require_signal(given))]
 
 
 def _require_signal(given: NodeArguments) -> TensorSignal:
@@ -133,25 +123,17 @@ def _translate_pow(builder: NetworkBuilder, given: NodeArguments) -> list[Value]
     shape = broadcast_shape([signal.shape, exponents.shape])
     factor = product = TensorSignal(signal.source, np.broadcast_to(signal.layout, shape))
     for _ in range(int(exponent) - 1):
-        product = _combine_signals(builder, product, factor, Pairing.MULTIPLY)
+        product = combine_signals(builder, product, factor, Pairing.MULTIPLY)
     return [product]
 
 
-def _emit_activation(
-    builder: NetworkBuilder, signal: TensorSignal, shape: Shape, *parameters: float
-) -> TensorSignal:
-    number = builder.flat(signal)
-    node = Activation(number, shape, tuple(float(np.float32(p)) for p in parameters))
-    return row_major_signal(builder.emit(node, builder.widths[number]), signal.shape)
-
-
 def _translate_activation(shape: Shape) -> Translation:
-    return lambda builder, given: [_emit_activation(builder, _require_signal(given), shape)]
+    return lambda builder, given: [emit_activation(builder, _require_signal(given), shape)]
 
 
 def _translate_leaky_relu(builder: NetworkBuilder, given: NodeArguments) -> list[Value]:
     slope = given.number("alpha", 0.01)
-    return [_emit_activation(builder, _require_signal(given), Shape.LEAKY_RELU, slope)]
+    return [emit_activation(builder, _require_signal(given), Shape.LEAKY_RELU, slope)]
 
 
 def _translate_clip(builder: NetworkBuilder, given: NodeArguments) -> list[Value]:
@@ -168,8 +150,8 @@ def _clip_signal(builder: NetworkBuilder, signal: TensorSignal, low: float, high
     if low > high:
         raise InvalidProblem(f"lower bound {low:g} is above upper bound {high:g}", fix="repair the bounds")
     if low == 0 and high == LARGEST:
-        return _emit_activation(builder, signal, Shape.RELU)
-    return _emit_activation(builder, signal, Shape.CLIP, low, high)
+        return emit_activation(builder, signal, Shape.RELU)
+    return emit_activation(builder, signal, Shape.CLIP, low, high)
 
 
 def _scalar_bound(array: Tensor) -> float:
@@ -206,10 +188,10 @@ def _emit_extremum(builder: NetworkBuilder, values: list[Value], sign: float) ->
             continue
         right = _as_signal(builder, other)
         if sign < 0:
-            result = _combine_signals(builder, result, right, Pairing.MAXIMUM)
+            result = combine_signals(builder, result, right, Pairing.MAXIMUM)
         else:
-            both = _negate_signal(builder, result), _negate_signal(builder, right)
-            result = _negate_signal(builder, _combine_signals(builder, *both, Pairing.MAXIMUM))
+            both = negate_signal(builder, result), negate_signal(builder, right)
+            result = negate_signal(builder, combine_signals(builder, *both, Pairing.MAXIMUM))
     return result
 
 

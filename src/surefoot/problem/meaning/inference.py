@@ -163,7 +163,9 @@ def _cos_float32(x: Array32, _: tuple[np.float32, ...]) -> Array32:
     return _wave_float32(x, np.cos, "cos")
 
 
-def _wave_float32(x: Array32, wave: Callable[[NDArray[np.float64]], NDArray[np.float64]], name: str) -> Array32:
+def _wave_float32(
+    x: Array32, wave: Callable[[NDArray[np.float64]], NDArray[np.float64]], name: str
+) -> Array32:
     """No value for angles that the exact sine refuses."""
     angle = np.where(abs(x) < _LARGEST_ANGLE, x, np.nan).astype(np.float64)
     return _correctly_rounded(x, wave(angle), lambda value: elementary_decimal(name, value))
