@@ -161,8 +161,8 @@ def _image_divisor(entry: dict[str, Any], shape: tuple[int, ...], divides: bool,
     """255 where the library takes a box for an image: three axes of bytes from 0 to 255."""
     if not divides or entry.get("dtype") != "uint8" or len(shape) != 3:
         return 1
-    ends = (str(entry.get("low_repr")), str(entry.get("high_repr")))
-    if ends == ("0", "255"):
+    ends = (str(entry.get(name)).replace("[", " ").replace("]", " ").split() for name in ("low", "high"))
+    if [set(words) for words in ends] == [{"0"}, {"255"}]:  # what is abbreviated might hide others
         return 255
     raise Unsupported("image observations (CNN policy)", fix="observe a Box of floats", where=where)
 
