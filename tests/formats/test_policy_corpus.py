@@ -1,4 +1,4 @@
-"""Policy files of real libraries: loaded they compute what the library computes, or one line says what to do."""
+"""Policy files of real libraries: they compute what the library computes, or one line says what to do."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -251,7 +251,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         {"observations": space("Discrete", n="3")},
         ": `mlp_extractor.policy_net.0` has 2 inputs, but it reads 3 numbers",
     ),
-    ({"observations": space("Dict")}, "data.observation_space: the spaces of the dictionary are not readable"),
+    (
+        {"observations": space("Dict")},
+        "data.observation_space: the spaces of the dictionary are not readable",
+    ),
     (
         {"observations": space("Dict", spaces="{'a': Discrete(2), 'a': Discrete(2)}")},
         "data.observation_space: the spaces of the dictionary are not readable",
@@ -270,7 +273,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         {"observations": box("", "", [3, 8, 8], "uint8")},
         "data.observation_space: image observations (CNN policy)",
     ),
-    ({"observations": box("", "", [5])}, ": `mlp_extractor.policy_net.0` has 2 inputs, but it reads 5 numbers"),
+    (
+        {"observations": box("", "", [5])},
+        ": `mlp_extractor.policy_net.0` has 2 inputs, but it reads 5 numbers",
+    ),
     ({"observations": box("", "", [-1])}, "data.observation_space: the shape is not readable"),
     (
         {"module": "sb3_contrib.common.recurrent.policies"},

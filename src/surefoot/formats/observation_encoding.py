@@ -1,10 +1,4 @@
-"""How a library turns an observation into the inputs of a first layer: one-hot vectors, bytes of images.
-
-Whole numbers x from 0 to n - 1 become n inputs, of which that of x is 1. With r = max(0, ·) entry k is
-r(x - k + 1) - 2 r(x - k) + r(x - k - 1), which is exact in float32 for whole numbers. On other numbers the
-library does something else, or nothing: the network says where it reads indices, and a problem is refused
-unless a whole number of that range is observed there.
-"""
+"""How a library turns an observation into the inputs of a first layer: one-hot vectors, bytes of images."""
 
 from __future__ import annotations
 
@@ -16,8 +10,9 @@ from surefoot.formats.onnx.network_builder import (
     divide_signal,
     row_major_signal,
 )
+from surefoot.formats.onnx.one_hot import emit_one_hot
 from surefoot.formats.untrusted.sb3_spaces import ObservedPart
-from surefoot.problem.network import Activation, Affine, Join, Pick, Shape, freeze_float32, freeze_indices
+from surefoot.problem.network import Join, Pick, freeze_indices
 
 
 def encode_observation(builder: NetworkBuilder, parts: tuple[ObservedPart, ...]) -> TensorSignal:
@@ -45,24 +40,6 @@ def _encode_part(builder: NetworkBuilder, part: ObservedPart, place: int) -> int
     if part.divisor != 1:
         return builder.flat(divide_signal(builder, row_major_signal(number, (part.width,)), part.divisor))
     return number
-
-
-def emit_one_hot(builder: NetworkBuilder, number: int, counts: tuple[int, ...]) -> int:
-    """Entry i of a value as a one-hot vector of `counts[i]` entries, one after the other."""
-    ramps, features = sum(n + 2 for n in counts), sum(counts)
-    builder.reserve(ramps * (len(counts) + features))
-    lines, bias = np.zeros((ramps, len(counts)), np.float32), np.zeros(ramps, np.float32)
-    bends = np.zeros((features, ramps), np.float32)
-    row, column = 0, 0
-    for i, n in enumerate(counts):
-        lines[row : row + n + 2, i] = 1
-        bias[row : row + n + 2] = 1 - np.arange(n + 2)
-        for k in range(n):
-            bends[column + k, row + k : row + k + 3] = 1, -2, 1
-        row, column = row + n + 2, column + n
-    number = builder.emit(Affine(number, freeze_float32(lines), freeze_float32(bias)), ramps)
-    number = builder.emit(Activation(number, Shape.RELU), ramps)
-    return builder.emit(Affine(number, freeze_float32(bends), freeze_float32(np.zeros(features))), features)
 
 
 def describe_inputs(parts: tuple[ObservedPart, ...]) -> tuple[str, ...]:

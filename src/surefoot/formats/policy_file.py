@@ -73,7 +73,7 @@ def _read_onnx(data: bytes, path: Path, output: str | None) -> Network:
         content = unpack_model(data)
         if content[:1] not in _ONNX_FIRST_BYTES:
             raise Unsupported("the gzip file holds no ONNX model", fix=SUPPORTED)
-        return read_onnx_bytes(content, path.name.split(".")[0], output=output)
+        return read_onnx_bytes(content, path.name.split(".")[0], output=output, folder=path.parent)
 
 
 def _detect_format(data: bytes, path: Path) -> str:

@@ -232,9 +232,7 @@ def _emit_linear(
     if matrix is None or bias is None or matrix.ndim != 2 or bias.shape != matrix.shape[:1]:
         raise InvalidProblem(f"`{name}` is not a linear layer", where="policy.pth")
     if matrix.shape[1] != x.layout.size:
-        raise InvalidProblem(
-            f"`{name}` has {matrix.shape[1]} inputs, but it reads {x.layout.size} numbers"
-        )
+        raise InvalidProblem(f"`{name}` has {matrix.shape[1]} inputs, but it reads {x.layout.size} numbers")
     number = builder.emit(Affine(builder.flat(x), matrix, bias), matrix.shape[0])
     return row_major_signal(number, (matrix.shape[0],))
 

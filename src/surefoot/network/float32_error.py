@@ -1,9 +1,9 @@
 """How far float32 inference can be from the exact real function of a network.
 
-Covers any order of summation, with or without fused multiply-add, round to nearest, results below the normal
-range rounded or flushed to zero, tanh, exp and their like within ACTIVATION_ULPS units in the last place (of 1
-at least, but for exp: some are computed as a difference). An error of
-infinity says that a result may leave the float32 range, or that a divisor may vanish. The same rules with
+Covers any order of summation, fused multiply-add or not, round to nearest, results below the normal
+range rounded or flushed to zero, tanh, exp and their like within ACTIVATION_ULPS units in the last place
+(of 1 at least where some compute a difference). An error of infinity says that a result may leave the float32
+range, or that a divisor may vanish. The same rules with
 `roundings=2` bound the distance between two such computations; `float32_radius` bounds that of one node from
 its exact function of what was computed before (docs/certificates.md, section 4).
 """
@@ -261,7 +261,7 @@ def _carried_by_step(size: BoxArray, error: Array, _: Array, __: tuple[float, ..
 
 
 def _carried_by_exp(_: BoxArray, error: Array, value: Array, __: tuple[float, ...]) -> Array:
-    """exp a - exp b = exp b (exp(a - b) - 1); a computed value may be less than the true one by its own error."""
+    """exp a - exp b = exp b (exp(a - b) - 1); a computed value may be too small by its own error."""
     return np.asarray(
         value * (1.0 + 2.0**-20) * np.expm1(error) * (1.0 + 2.0**-40) + 8 * SMALLEST * np.exp(error)
     )

@@ -10,6 +10,7 @@ from ..kernel.inference import EXACT, compile_node
 from ..kernel.network import ENTRIES, Node, flat_node_sources
 from ..kernel.query import ClaimedVariable, FlatNetworkCall, Linear
 from ..kernel.strict_json import BadCertificate
+from .curved_functions import CURVES
 
 Term = tuple[int, int, Fraction]  # value, entry, coefficient
 

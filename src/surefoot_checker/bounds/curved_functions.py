@@ -1,4 +1,4 @@
-"""Enclosures of the activations that are bounded by constants alone: softplus, ELU, erf, the step, exp and so on.
+"""Enclosures of activations that are bounded by constants alone: softplus, ELU, erf, the step, exp and so on.
 
 A number x stands as the integer X = x * 2^bits, a result is a pair of integers around the true value
 (docs/certificates.md, section 6). Over an interval the ends tell: all grow, but for sine and cosine.
@@ -49,7 +49,8 @@ def enclose_erf(x: int, bits: int) -> Pair:
     1 - erf x < exp(-x^2) for x > 0, so that where x^2 >= bits it is within 2^-bits of 1. Inside, powers
     p_n = x^(2n + 1) / n! are kept in units of 2^-shift with a bound of their own error, which is what the one
     before was off by, times x^2 / n, and what x^2 itself is off by, worth p / n, and less than 8 for what is
-    rounded down on the way. Once n > x^2 they fall, and the rest of the alternating sum is worth less than its first term.
+    rounded down on the way. Once n > x^2 they fall, and the rest of the alternating sum is worth less than
+    its first term.
     """
     size = abs(x)
     one = 1 << bits
@@ -105,8 +106,11 @@ CURVES: dict[str, CurveRange] = {
 
 
 def curve_error(kind: str, size: int, bits: int, factor: Ratio | None) -> int | None:
-    """What float32 adds to a value of that size, in units: nothing to a step, one rounding to a root, else four
-    units in the last place of the value, for ELU of its factor and for all but exp of 1 at least."""
+    """What float32 adds to a value of that size, in units.
+
+    Nothing to a step, one rounding to a root, else four units in the last place of the value, for ELU of its
+    factor and for all but exp of 1 at least.
+    """
     tiny = max(1, 1 << max(bits - 126, 0))
     match kind:
         case "step":

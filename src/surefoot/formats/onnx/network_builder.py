@@ -54,6 +54,7 @@ class TensorSignal:
 
     source: int
     layout: IndexArray
+    kind: str = "float32"  # or "bool": 1 and 0; "int32", "int64": an index
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -281,3 +282,17 @@ def emit_activation(
 def divide_signal(builder: NetworkBuilder, x: TensorSignal, divisor: float) -> TensorSignal:
     """Every entry divided by one number."""
     return emit_elementwise(builder, x, Constant.DIVIDE, np.array(divisor, np.float32))
+
+
+def signal_of_constant(builder: NetworkBuilder, value: Value) -> TensorSignal:
+    """A value of the network, where a constant meets one."""
+    if isinstance(value, TensorSignal):
+        return value
+    if value.array.dtype != np.float32:
+        raise Unsupported(f"a {value.array.dtype} constant meets a float32 value", fix="cast it to float32")
+    return row_major_signal(builder.constant(value.array), value.shape)
+
+
+def value_kind(value: Value) -> str:
+    """float32, int64, bool, …"""
+    return str(value.array.dtype) if isinstance(value, KnownTensor) else value.kind

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import SolverFailure, missing_backend
-from surefoot.formats.onnx.protobuf import read_model_bytes
+from surefoot.formats.onnx.protobuf import read_model_bytes, tensor_type_name
 from surefoot.formats.onnx.reader import TranslatedGraph, translate_onnx_graph
 from surefoot.problem.meaning.inference import infer_all_values
 from surefoot.problem.network import (
@@ -36,6 +36,7 @@ from surefoot.problem.network import (
 
 Array64: TypeAlias = NDArray[np.float64]
 _CHUNK = 2**16  # numbers in a value at a time: they stay in the cache
+_MOST_INDEX = 1000  # where any whole number may be given
 _UNIT = 2.0**-24  # relative error of one float32 operation
 _SMOOTH = 1e-6  # absolute error granted to another library's tanh, exp and their like
 
@@ -55,14 +56,16 @@ def compare_with_onnxruntime(
     source: Path | bytes, network: Network, *, samples: int = 10_000, seed: int = 0, output: str | None = None
 ) -> Comparison:
     """Run both on random inputs in [-1, 1]; `network` was read from `source` with the same `output`."""
-    data = source if isinstance(source, bytes) else read_model_bytes(source)
-    run = _Runner(translate_onnx_graph(data, network.name, output=output))
+    data, folder = (source, None) if isinstance(source, bytes) else (read_model_bytes(source), source.parent)
+    run = _Runner(translate_onnx_graph(data, network.name, output=output, folder=folder))
     random = np.random.default_rng(seed)
     largest, different, ties, unexplained = 0.0, 0, 0, 0
     chunk = min(1000, 1 + _CHUNK // max(network.widths()[1:], default=1))
     for start in range(0, samples, chunk):
         size = (min(chunk, samples - start), network.width)
         inputs = random.uniform(-1, 1, size).astype(np.float32)
+        for index in network.indices:
+            inputs[:, index.place] = random.integers(0, min(index.count, _MOST_INDEX), size[0])
         values = infer_all_values(network, inputs)
         ours, theirs = values[-1].astype(np.float64), run(inputs).astype(np.float64)
         if ours.shape != theirs.shape:
@@ -92,12 +95,15 @@ class _Runner:
 
     def __init__(self, reading: TranslatedGraph) -> None:
         self.shape, self.name = reading.shape, reading.input
+        self.kind = np.dtype(tensor_type_name(reading.graph.input_kinds[reading.input]))
         self.single = _open_session(reading, batched=False)
         self.batched = _open_session(reading, batched=True) if _may_batch(reading) else None
 
     def __call__(self, inputs: Array32) -> Array32:
         if self.batched is not None:
-            together = _run_session(self.batched, self.name, inputs.reshape(-1, *self.shape[1:]))
+            together = _run_session(
+                self.batched, self.name, inputs.astype(self.kind).reshape(-1, *self.shape[1:])
+            )
             few = self._one_by_one(inputs[:2])
             if together is not None and together.size == len(inputs) * few.shape[1]:
                 rows = together.reshape(len(inputs), -1)
@@ -109,7 +115,8 @@ class _Runner:
         return self._one_by_one(inputs)
 
     def _one_by_one(self, inputs: Array32) -> Array32:
-        results = [_run_session(self.single, self.name, row.reshape(self.shape)) for row in inputs]
+        rows = inputs.astype(self.kind)
+        results = [_run_session(self.single, self.name, row.reshape(self.shape)) for row in rows]
         if any(r is None for r in results):
             raise SolverFailure("onnxruntime fails on this network", fix="compare with another runtime")
         return np.array([r.ravel() for r in results if r is not None], np.float32)
@@ -139,7 +146,9 @@ def _open_session(reading: TranslatedGraph, *, batched: bool) -> Any:
     weights = [i for i in model.graph.input if i.name in reading.graph.tensors]
     shape = ["batch" if batched else 1, *reading.shape[1:]] if _may_batch(reading) else [*reading.shape]
     del model.graph.input[:]
-    model.graph.input.append(helper.make_tensor_value_info(reading.input, TensorProto.FLOAT, shape))
+    model.graph.input.append(
+        helper.make_tensor_value_info(reading.input, reading.graph.input_kinds[reading.input], shape)
+    )
     model.graph.input.extend(weights)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.log_severity_level = 1, 4
@@ -151,7 +160,7 @@ def _open_session(reading: TranslatedGraph, *, batched: bool) -> Any:
         raise SolverFailure(f"onnxruntime cannot load it: {str(error).splitlines()[0][:200]}") from None
 
 
-def _run_session(session: Any, name: str, inputs: Array32) -> Array32 | None:
+def _run_session(session: Any, name: str, inputs: NDArray[Any]) -> Array32 | None:
     from onnxruntime.capi import onnxruntime_pybind11_state as state
 
     try:

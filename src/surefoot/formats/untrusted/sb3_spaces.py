@@ -46,8 +46,9 @@ class ObservedPart:
 
 @dataclass(frozen=True, slots=True)
 class ActionSpace:
-    """`Discrete` with `width` choices, `Box` with `width` numbers and their bounds, `MultiDiscrete` with `width`
-    scores for `counts` choices each, or `MultiBinary` with `width` bits."""
+    """`Discrete` with `width` choices, `Box` with `width` numbers and their bounds, `MultiDiscrete` with
+    `width` scores for `counts` choices each, or `MultiBinary` with `width` bits.
+    """
 
     kind: str
     width: int

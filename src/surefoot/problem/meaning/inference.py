@@ -1,8 +1,8 @@
 """What a network computes: the reference that every kernel, encoding and replay is tested against.
 
 Every operation is IEEE float32, rounded to nearest. Sums over inputs run sequentially from the first input to
-the last, the bias is added at the end, nothing is fused. Curved functions (tanh, exp, …) are correctly rounded. The work is
-vectorised over the batch and over outputs only, which does not change any result.
+the last, the bias is added at the end, nothing is fused. tanh, exp and their like are correctly rounded.
+The work is vectorised over the batch and over outputs only, which does not change any result.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ def _exact_softplus(x: Decimal) -> Decimal:
 
 
 def _exact_erf(x: Decimal) -> Decimal:
-    """2 / sqrt(pi) times the sum of (-1)^n x^(2n + 1) / (n! (2n + 1)); beyond 5 it is 1 to float32's digits."""
+    """2 / sqrt(pi) times the sum of (-1)^n x^(2n + 1) / (n! (2n + 1)); beyond 5 float32 has only 1."""
     if abs(x) > 5:
         return Decimal(1).copy_sign(x)
     square, power, total, n = _DIGITS.multiply(x, x), x, x, 0

@@ -108,7 +108,8 @@ def _check_indices(policy: NeuralPolicy, state: NameScope, where: str) -> None:
             span = defined_span(term, state.kinds) if unbounded_type(found) == INT else None
             low, high = (None, None) if span is None else (span.low, span.high)
         if low is None or high is None or low < 0 or high > index.count - 1:
-            what = f"input {index.place} of the network is {wanted}, but `{abbreviate_term(term)}` may be another"
+            shown = abbreviate_term(term)
+            what = f"input {index.place} of the network is {wanted}, but `{shown}` may be another"
             fix = "observe an integer variable of that range, or limit it: min(max(x, 0), n)"
             raise InvalidProblem(what, fix=fix, where=place)
 
