@@ -20,6 +20,7 @@ from surefoot.errors import InvalidProblem, Unsupported, locate_errors
 MOST_BYTES = 512 * 2**20  # of all tensors together
 _ITEM_BYTES = {1: 4, 6: 4, 7: 8, 9: 1}  # TensorProto.DataType of FLOAT, INT32, INT64 and BOOL
 _KEYS = ("location", "offset", "length", "checksum")
+_COPY = "copy the file that was exported with the model beside it"
 _ONE_FILE = "save the model in one file (onnx.save with save_as_external_data=False)"
 
 
@@ -126,17 +127,17 @@ def _read_number(text: str, what: str) -> int:
 def _read_part(folder: Path, place: _Place) -> bytes:
     """Bytes of a regular file of the folder; opened without following a link, measured before it is read."""
     path, shown = folder / place.name, _printable_text(place.name)
-    fix = "put the file that was exported with the model beside it"
     try:
+        _require_own_file(path.lstat(), shown)
         opened = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
-        raise InvalidProblem(f"its external data {shown} is not there", fix=fix) from None
+        what = f"its external data {shown} is not there"
+        raise InvalidProblem(what, fix="put the file that was exported with the model beside it") from None
     except OSError as error:
-        raise Unsupported(f"external data {shown} is a link, or cannot be opened", fix=fix) from error
+        raise Unsupported(f"external data {shown} cannot be opened", fix=_COPY) from error
     with os.fdopen(opened, "rb") as file:
         about = os.fstat(file.fileno())
-        if not stat.S_ISREG(about.st_mode):
-            raise Unsupported(f"external data {shown} is not a regular file", fix=fix)
+        _require_own_file(about, shown)
         if place.offset + place.length > about.st_size:
             what = (
                 f"external data {shown} has {about.st_size} bytes, {place.offset + place.length} are needed"
@@ -147,6 +148,12 @@ def _read_part(folder: Path, place: _Place) -> bytes:
     if len(content) != place.length:
         raise InvalidProblem(f"external data {shown} is cut off", fix="export the network again")
     return content
+
+
+def _require_own_file(about: os.stat_result, shown: str) -> None:
+    """A regular file that has one name: a link may lead to any file of the machine."""
+    if not stat.S_ISREG(about.st_mode) or about.st_nlink != 1:
+        raise Unsupported(f"external data {shown} is a link, or not a regular file", fix=_COPY)
 
 
 def _printable_text(text: str) -> str:

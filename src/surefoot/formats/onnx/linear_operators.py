@@ -104,6 +104,13 @@ def translate_gemm(builder: NetworkBuilder, given: NodeArguments) -> list[Value]
     result = _emit_product(builder, left, right)
     if bias is not None and broadcast_shape([result.shape, bias.shape]) != result.shape:
         raise ValueError("the bias is larger than the product")
+    if (
+        given.opset < 7
+        and bias is not None
+        and bias.shape != result.shape
+        and not given.flag("broadcast", False)
+    ):
+        raise ValueError("no broadcast is asked for")
     alpha, beta = np.float32(given.number("alpha", 1.0)), np.float32(given.number("beta", 1.0))
     if alpha != 1:
         result = emit_elementwise(builder, result, Constant.MULTIPLY, np.asarray(alpha))

@@ -242,8 +242,8 @@ def _check_operation(step: OnnxNode) -> None:
         raise Unsupported(
             f"{step.op} is supported only at the end", fix="choose an output before it (--output)"
         )
-    listed = ", ".join(sorted([*OPERATIONS, "ArgMax", "LogSoftmax", "Softmax"]))
-    raise Unsupported(f"operation {quote_onnx_name(step.op)} is not supported", fix=f"use only {listed}")
+    fix = "write it with others, such as Gemm, Add, Mul, Relu, Tanh (docs/reference/policies.md lists all)"
+    raise Unsupported(f"operation {quote_onnx_name(step.op)} is not supported", fix=fix)
 
 
 def _input_values(graph: OnnxGraph, step: OnnxNode, values: dict[str, Value]) -> tuple[Value | None, ...]:

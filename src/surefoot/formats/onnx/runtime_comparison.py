@@ -36,7 +36,7 @@ from surefoot.problem.network import (
 
 Array64: TypeAlias = NDArray[np.float64]
 _CHUNK = 2**16  # numbers in a value at a time: they stay in the cache
-_MOST_INDEX = 1000  # where any whole number may be given
+_MOST_INDEX = 50  # where any whole number may be given
 _UNIT = 2.0**-24  # relative error of one float32 operation
 _SMOOTH = 1e-6  # absolute error granted to another library's tanh, exp and their like
 

@@ -201,7 +201,7 @@ def _exact_erf(x: Decimal) -> Decimal:
     square, power, total, n = _DIGITS.multiply(x, x), x, x, 0
     while abs(power) > abs(x) * _LEAST_TERM:
         n += 1
-        power = _DIGITS.divide(_DIGITS.multiply(-power, square), Decimal(n))
+        power = _DIGITS.divide(_DIGITS.multiply(power.copy_negate(), square), Decimal(n))
         total = _DIGITS.add(total, _DIGITS.divide(power, Decimal(2 * n + 1)))
     return _DIGITS.divide(_DIGITS.multiply(total, Decimal(2)), _DIGITS.sqrt(PI))
 
