@@ -1,7 +1,7 @@
 """What a network is as a function of real numbers: rational enclosures, exact but for curved functions.
 
-A value is a list of (low, high) pairs of fractions. They are equal until a tanh or the like comes in, which is
-enclosed to 50 digits. A quotient whose divisor may be zero has no value: `Undefined`.
+A value is a list of (low, high) pairs of fractions. They are equal until a tanh or the like comes in, which
+is enclosed to 50 digits. A quotient whose divisor may be zero has no value: `Undefined`.
 """
 
 from collections.abc import Sequence

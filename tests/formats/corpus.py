@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+POINTS = 1000
+
 
 @dataclass(frozen=True)
 class Sample:
@@ -13,4 +15,5 @@ class Sample:
     inputs: Any
     outputs: Any
     choices: bool = False  # numbers of actions
+    output: str | None = None  # which one of several
     refusal: str = ""  # the end of the one line that refuses it

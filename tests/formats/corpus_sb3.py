@@ -5,9 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tests.formats.corpus import Sample
-
-POINTS = 1000
+from tests.formats.corpus import POINTS, Sample
 
 
 def environment(observations: Any, actions: Any) -> Any:

@@ -34,15 +34,7 @@ def translate_layer_norm(builder: NetworkBuilder, given: NodeArguments) -> list[
     if given.results > 1 or given.integer("stash_type", 1) != 1:
         raise Unsupported("LayerNormalization with several results", fix="export the inference graph")
     axis = normalise_axis(given.integer("axis", -1), value.layout.ndim)
-    count = math.prod(value.shape[axis:])
-    apart = combine_signals(
-        builder, value, negate_signal(builder, _emit_row_means(builder, value, axis, count)), Pairing.ADD
-    )
-    variance = _emit_row_means(builder, emit_product(builder, apart, apart), axis, count)
-    spread = emit_activation(
-        builder, add_constant(builder, variance, given.number("epsilon", 1e-5)), Shape.SQRT
-    )
-    found = emit_product(builder, apart, emit_reciprocal(builder, spread))
+    found = emit_layer_norm(builder, value, axis, given.number("epsilon", 1e-5))
     for place, kind in ((1, Constant.MULTIPLY), (2, Constant.ADD)):
         if given.optional(place) is not None:
             constant = given.constant_input(place, "a parameter")
@@ -50,6 +42,17 @@ def translate_layer_norm(builder: NetworkBuilder, given: NodeArguments) -> list[
                 raise ValueError("one parameter for each normalised entry")
             found = emit_elementwise(builder, found, kind, constant)
     return [found]
+
+
+def emit_layer_norm(builder: NetworkBuilder, value: TensorSignal, axis: int, epsilon: float) -> TensorSignal:
+    """Mean 0 and spread 1 over the axes from this one on."""
+    count = math.prod(value.shape[axis:])
+    apart = combine_signals(
+        builder, value, negate_signal(builder, _emit_row_means(builder, value, axis, count)), Pairing.ADD
+    )
+    variance = _emit_row_means(builder, emit_product(builder, apart, apart), axis, count)
+    spread = emit_activation(builder, add_constant(builder, variance, epsilon), Shape.SQRT)
+    return emit_product(builder, apart, emit_reciprocal(builder, spread))
 
 
 def emit_reciprocal(builder: NetworkBuilder, x: TensorSignal) -> TensorSignal:

@@ -159,7 +159,7 @@ def _opset_version(model: Any) -> int:
     versions = [o.version for o in model.opset_import if o.domain in ("", "ai.onnx")]
     if not versions:
         raise malformed_model("no opset version is given", where="opset_import")
-    if len(versions) > 1:
+    if len(set(versions)) > 1:
         raise InvalidProblem("two opset versions are given", where="opset_import", fix="keep one of them")
     newest = onnx_opset_version()
     if versions[0] > newest:

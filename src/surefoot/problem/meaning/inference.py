@@ -207,7 +207,7 @@ def _exact_erf(x: Decimal) -> Decimal:
 
 
 def _exact_sigmoid(x: Decimal) -> Decimal:
-    return _DIGITS.divide(Decimal(1), _DIGITS.add(Decimal(1), _DIGITS.exp(-x)))
+    return _DIGITS.divide(Decimal(1), _DIGITS.add(Decimal(1), _DIGITS.exp(x.copy_negate())))
 
 
 CONSTANT: dict[Constant, Callable[[Array32, Array32], Array32]] = {
