@@ -35,7 +35,9 @@ def write_sklearn_classifier(folder: Path) -> Sample:
 
     x, y = _regression_data()
     labels = np.digitize(y[:, 0], [-0.5, 0.5])
-    model = MLPClassifier(hidden_layer_sizes=(16, 8), activation="relu", max_iter=50, random_state=1).fit(x, labels)
+    model = MLPClassifier(hidden_layer_sizes=(16, 8), activation="relu", max_iter=50, random_state=1).fit(
+        x, labels
+    )
     path = folder / "policy.onnx"
     path.write_bytes(to_onnx(model, x[:1], options={"zipmap": False}).SerializeToString())
     inputs = _inputs()

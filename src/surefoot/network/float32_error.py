@@ -95,13 +95,23 @@ def propagate_rounding_errors(
                 errors.append(_curved_error(node, sizes, errors, magnitude, roundings))
             else:
                 errors.append(_RULES[type(node)](node, sizes, errors, roundings))
-            sizes.append(_widen_magnitude(magnitude, errors[-1]))
+            sizes.append(_limit_size(node, _widen_magnitude(magnitude, errors[-1])))
     return errors
 
 
 def _widen_magnitude(magnitude: BoxArray, error: Array) -> BoxArray:
     """Bounds of the absolute value in either computation."""
     return BoxArray(round_down(magnitude.low - error), round_up(magnitude.high + error))
+
+
+def _limit_size(node: Node, size: BoxArray) -> BoxArray:
+    """What is clipped lies between the limits in either computation, however far apart they are."""
+    if not (isinstance(node, Activation) and node.shape is Shape.CLIP):
+        return size
+    low, high = node.parameters
+    return BoxArray(
+        np.maximum(size.low, max(low, -high, 0.0)), np.minimum(size.high, max(abs(low), abs(high)))
+    )
 
 
 def _float32_gamma(operations: int) -> float:

@@ -36,7 +36,9 @@ def multiply_constant(builder: NetworkBuilder, x: TensorSignal, constant: float)
 
 
 def emit_absolute(builder: NetworkBuilder, x: TensorSignal) -> TensorSignal:
-    return combine_signals(builder, x, negate_signal(builder, x), Pairing.MAXIMUM)
+    """The larger of x and -x; the ReLU changes nothing, but bounds see that it is not negative."""
+    larger = combine_signals(builder, x, negate_signal(builder, x), Pairing.MAXIMUM)
+    return emit_activation(builder, larger, Shape.RELU)
 
 
 def emit_product(builder: NetworkBuilder, x: TensorSignal, y: TensorSignal) -> TensorSignal:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from surefoot.errors import Unsupported
-from surefoot.formats.onnx.activation_functions import add_constant, emit_product
+from surefoot.formats.onnx.activation_functions import LARGEST, add_constant, emit_product
 from surefoot.formats.onnx.activation_operators import require_signal
 from surefoot.formats.onnx.linear_operators import emit_affine
 from surefoot.formats.onnx.network_builder import (
@@ -51,7 +51,17 @@ def emit_layer_norm(builder: NetworkBuilder, value: TensorSignal, axis: int, eps
         builder, value, negate_signal(builder, _emit_row_means(builder, value, axis, count)), Pairing.ADD
     )
     variance = _emit_row_means(builder, emit_product(builder, apart, apart), axis, count)
-    spread = emit_activation(builder, add_constant(builder, variance, epsilon), Shape.SQRT)
+    # Sums of squares are not negative, in float32 neither: the limits change nothing, but bounds see them.
+    least = np.float32(epsilon)
+    if not least > 0:
+        raise Unsupported(f"a normalisation with epsilon = {epsilon:g}", fix="use a positive epsilon")
+    variance = emit_activation(
+        builder, add_constant(builder, variance, epsilon), Shape.CLIP, float(least), LARGEST
+    )
+    root = float(np.nextafter(np.sqrt(least), np.float32(0)))
+    spread = emit_activation(
+        builder, emit_activation(builder, variance, Shape.SQRT), Shape.CLIP, root, LARGEST
+    )
     return emit_product(builder, apart, emit_reciprocal(builder, spread))
 
 
