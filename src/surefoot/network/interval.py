@@ -137,17 +137,19 @@ def _exp_interval(box: BoxArray, _: Parameters) -> BoxArray:
 
 
 def _softplus_interval(box: BoxArray, _: Parameters) -> BoxArray:
-    ends = (np.logaddexp(0.0, x) for x in (box.low, box.high))
-    return _widen_smooth_interval(*ends, 0.0, np.inf)
+    low, high = np.logaddexp(0.0, box.low), np.logaddexp(0.0, box.high)
+    return _widen_smooth_interval(low, high, 0.0, np.inf)
 
 
 def _elu_interval(box: BoxArray, parameters: Parameters) -> BoxArray:
-    ends = (np.where(x > 0, x, parameters[0] * np.expm1(np.minimum(x, 0.0))) for x in (box.low, box.high))
-    return _widen_smooth_interval(*ends, -parameters[0], np.inf)
+    low, high = (
+        np.where(x > 0, x, parameters[0] * np.expm1(np.minimum(x, 0.0))) for x in (box.low, box.high)
+    )
+    return _widen_smooth_interval(low, high, -parameters[0], np.inf)
 
 
 def _erf_interval(box: BoxArray, _: Parameters) -> BoxArray:
-    from scipy.special import erf  # type: ignore[import-untyped]
+    from scipy.special import erf
 
     return _widen_smooth_interval(erf(box.low), erf(box.high), -1.0)
 

@@ -146,7 +146,7 @@ def _elu_float32(x: Array32, parameters: tuple[np.float32, ...]) -> Array32:
 
 
 def _erf_float32(x: Array32, _: tuple[np.float32, ...]) -> Array32:
-    from scipy.special import erf  # type: ignore[import-untyped]
+    from scipy.special import erf
 
     return _correctly_rounded(x, erf(x.astype(np.float64)), _exact_erf)
 

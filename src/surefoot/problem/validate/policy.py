@@ -102,11 +102,8 @@ def _check_indices(policy: NeuralPolicy, state: NameScope, where: str) -> None:
         term = policy.observe[index.place]
         place, wanted = f"{where}.observe[{index.place}]", f"a whole number from 0 to {index.count - 1}"
         found = state.kind(term, place)
-        if found == BOOL:
-            low, high = 0, 1
-        else:
-            span = defined_span(term, state.kinds) if unbounded_type(found) == INT else None
-            low, high = (None, None) if span is None else (span.low, span.high)
+        span = defined_span(term, state.kinds) if unbounded_type(found) == INT else None
+        low, high = (0, 1) if found == BOOL else (None, None) if span is None else (span.low, span.high)
         if low is None or high is None or low < 0 or high > index.count - 1:
             shown = abbreviate_term(term)
             what = f"input {index.place} of the network is {wanted}, but `{shown}` may be another"

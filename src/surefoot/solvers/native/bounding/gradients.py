@@ -133,7 +133,7 @@ def _activation_slope(x: Array, y: Array, shape: Shape, parameters: tuple[float,
 
 
 def _erf_values(x: Array) -> Array:
-    from scipy.special import erf  # type: ignore[import-untyped]
+    from scipy.special import erf
 
     return np.asarray(erf(x), dtype=np.float64)
 
