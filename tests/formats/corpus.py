@@ -16,4 +16,3 @@ class Sample:
     outputs: Any
     choices: bool = False  # numbers of actions
     output: str | None = None  # which one of several
-    refusal: str = ""  # the end of the one line that refuses it

@@ -207,8 +207,7 @@ def write_bare_state(folder: Path) -> Sample:
     network = sequential("Tanh")
     path = folder / "policy.pt"
     torch.save(network.state_dict(), path)
-    hint = 'layers = ["linear 0", "tanh", "linear 2"]'
-    return Sample(path, None, None, refusal=f"fix: say it in policy.wiring.toml: {hint}")
+    return Sample(path, None, None)
 
 
 def write_whole_module(folder: Path) -> Sample:
@@ -216,8 +215,7 @@ def write_whole_module(folder: Path) -> Sample:
 
     path = folder / "policy.pt"
     torch.save(sequential("Tanh"), path)
-    fix = "use a file from a source you trust, or export the policy to ONNX"
-    return Sample(path, None, None, refusal=f"refused, nothing was executed; fix: {fix}")
+    return Sample(path, None, None)
 
 
 def write_recurrent(folder: Path) -> Sample:
@@ -236,4 +234,4 @@ def write_recurrent(folder: Path) -> Sample:
     torch.onnx.export(
         Recurrent().eval(), (torch.zeros(1, 1, 4),), str(path), dynamo=False, opset_version=17, verbose=False
     )
-    return Sample(path, None, None, refusal="(docs/reference/policies.md lists all)")
+    return Sample(path, None, None)

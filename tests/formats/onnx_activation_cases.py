@@ -133,6 +133,7 @@ ACTIVATION_CASES = {
     "Or": combined("Or"),
     "Xor": combined("Xor"),
     "Not": combined("Not"),
+    "Where": compared("Greater"),
     "Where constant condition": model(
         [node("Relu", "x", "r"), node("Where", "c r x")], (1, 4), {"c": np.array([True, False, True, True])}
     ),

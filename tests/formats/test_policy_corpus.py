@@ -34,12 +34,34 @@ WRITERS: dict[str, tuple[str, Writer]] = {
     "ONNX in the way of tf2onnx": ("onnxruntime", corpus_other.write_keras_like),
     "ONNX, opset 6": ("onnxruntime", corpus_other.write_opset_6),
 }
-REFUSED: dict[str, tuple[str, Writer]] = {
-    "torch state dict without layers": ("torch", corpus_torch.write_bare_state),
-    "torch module, pickled whole": ("torch", corpus_torch.write_whole_module),
-    "torch.onnx GRU": ("torch", corpus_torch.write_recurrent),
-    "skl2onnx MLPClassifier, no output named": ("skl2onnx", corpus_other.write_sklearn_labels),
-    "skl2onnx RandomForestRegressor": ("skl2onnx", corpus_other.write_sklearn_forest),
+TRUST = "use a file from a source you trust, or export the policy to ONNX"
+# Also the end of the line.
+REFUSED: dict[str, tuple[str, Writer, str]] = {
+    "torch state dict without layers": (
+        "torch",
+        corpus_torch.write_bare_state,
+        'fix: say it in policy.wiring.toml: layers = ["linear 0", "tanh", "linear 2"]',
+    ),
+    "torch module, pickled whole": (
+        "torch",
+        corpus_torch.write_whole_module,
+        f"refused, nothing was executed; fix: {TRUST}",
+    ),
+    "torch.onnx GRU": (
+        "torch",
+        corpus_torch.write_recurrent,
+        "fix: write it with others, such as Gemm, Add, Mul, Relu, Tanh (docs/reference/policies.md lists all)",
+    ),
+    "skl2onnx MLPClassifier, no output named": (
+        "skl2onnx",
+        corpus_other.write_sklearn_labels,
+        "there are 2 outputs: `label`, `probabilities`; fix: --output NAME",
+    ),
+    "skl2onnx RandomForestRegressor": (
+        "skl2onnx",
+        corpus_other.write_sklearn_forest,
+        "is of the custom domain `ai.onnx.ml`; fix: export plain ONNX",
+    ),
 }
 
 
@@ -64,7 +86,7 @@ def test_the_library_computes_the_same(tmp_path: Path, name: str) -> None:
 @pytest.mark.train
 @pytest.mark.parametrize("name", REFUSED)
 def test_one_line_says_what_to_do(tmp_path: Path, name: str) -> None:
-    package, write = REFUSED[name]
+    package, write, end = REFUSED[name]
     pytest.importorskip(package)
     sample = write(tmp_path)
     with pytest.raises(SurefootError) as caught:
@@ -72,4 +94,4 @@ def test_one_line_says_what_to_do(tmp_path: Path, name: str) -> None:
     said = str(caught.value)
     assert said.startswith(str(sample.path))
     assert "\n" not in said
-    assert said.endswith(sample.refusal)
+    assert said.endswith(end)

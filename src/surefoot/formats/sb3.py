@@ -134,7 +134,8 @@ def _detect_algorithm(weights: dict[str, Array32], settings: Sb3Settings, where:
 def _hidden_activation(kind: _Kind, settings: Sb3Settings, asked: str | None, where: str) -> str:
     """The hidden activation: as printed in the file, else the library's default, else as the caller says."""
     if asked is not None and asked not in TORCH_ACTIVATIONS:
-        raise InvalidProblem(f"unknown activation `{asked}`", fix=f"one of {', '.join(TORCH_ACTIVATIONS)}")
+        known = ", ".join(TORCH_ACTIVATIONS)
+        raise InvalidProblem(f"unknown activation `{asked}`", fix=f"one of {known}", where="--activation")
     if not settings.options_are_clear:
         if asked is None:
             raise InvalidProblem(

@@ -107,7 +107,7 @@ def _check_indices(policy: NeuralPolicy, state: NameScope, where: str) -> None:
         if low is None or high is None or low < 0 or high > index.count - 1:
             shown = abbreviate_term(term)
             what = f"input {index.place} of the network is {wanted}, but `{shown}` may be another"
-            fix = "observe an integer variable of that range, or limit it: min(max(x, 0), n)"
+            fix = f"observe an integer variable of that range, or limit it: min(max(x, 0), {index.count - 1})"
             raise InvalidProblem(what, fix=fix, where=place)
 
 
