@@ -50,7 +50,7 @@ REFUSED: dict[str, tuple[str, Writer, str]] = {
     "torch.onnx GRU": (
         "torch",
         corpus_torch.write_recurrent,
-        "fix: write it with others, such as Gemm, Add, Mul, Relu, Tanh (docs/reference/policies.md lists all)",
+        "such as Gemm, Add, Mul, Relu, Tanh (docs/reference/policies.md lists all)",
     ),
     "skl2onnx MLPClassifier, no output named": (
         "skl2onnx",

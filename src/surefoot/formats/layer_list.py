@@ -131,7 +131,9 @@ def _apply_layer(reading: _Reading, kind: str, arguments: list[str]) -> TensorSi
     if kind in LAYER_KINDS:
         least, most, apply = LAYER_KINDS[kind]
         if not least <= len(arguments) <= most:
-            raise InvalidProblem(f"`{kind}` with {len(arguments)} arguments", fix=f"see the list: {_EXAMPLE}")
+            raise InvalidProblem(
+                f"`{kind}` with {len(arguments)} arguments", fix="docs/reference/policies.md lists the layers"
+            )
         return apply(reading, arguments)
     if kind in TORCH_ACTIVATIONS and not arguments:
         return TORCH_ACTIVATIONS[kind][1](reading.builder, reading.signal)
