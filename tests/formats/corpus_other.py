@@ -49,7 +49,6 @@ def write_sklearn_labels(folder: Path) -> Sample:
         write_sklearn_classifier(folder).path,
         None,
         None,
-        refusal="`label`, `probabilities`; fix: --output NAME",
     )
 
 
