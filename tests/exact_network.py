@@ -1,7 +1,7 @@
-"""What a network is as a function of real numbers: rational enclosures, exact but for tanh and sigmoid.
+"""What a network is as a function of real numbers: rational enclosures, exact but for curved functions.
 
-A value is a list of (low, high) pairs of fractions. They are equal until a tanh or sigmoid comes in, which is
-enclosed to 50 significant digits. A quotient whose divisor may be zero has no value: `Undefined`.
+A value is a list of (low, high) pairs of fractions. They are equal until a tanh or the like comes in, which
+is enclosed to 50 digits. A quotient whose divisor may be zero has no value: `Undefined`.
 """
 
 from collections.abc import Sequence
@@ -24,6 +24,7 @@ from surefoot.problem.network import (
     Shape,
 )
 from surefoot.problem.tree_ensemble import TreeEnsemble
+from surefoot.term.elementary import PI, elementary_decimal
 from surefoot.term.evaluate import Undefined
 
 Enclosure = tuple[Fraction, Fraction]
@@ -135,6 +136,10 @@ def _activation(shape: Shape, x: Enclosure, parameters: tuple[float, ...]) -> En
         return (_tanh(x[0])[0], _tanh(x[1])[1])
     if shape is Shape.SIGMOID:
         return (_sigmoid(x[0])[0], _sigmoid(x[1])[1])
+    if shape in (Shape.SIN, Shape.COS):
+        return _wave(shape, x)
+    if shape in _GROWING:
+        return (_curve(shape, x[0], parameters)[0], _curve(shape, x[1], parameters)[1])
     ends = [_piecewise(shape, end, [Fraction(p) for p in parameters]) for end in x]
     return (min(ends), max(ends))  # exact when both ends are equal; a kink inside only widens by 1e-50
 
@@ -147,7 +152,59 @@ def _piecewise(shape: Shape, x: Fraction, parameters: list[Fraction]) -> Fractio
             return x * parameters[0] if x < 0 else x
         case Shape.CLIP:
             return min(max(x, parameters[0]), parameters[1])
+        case Shape.STEP:
+            return Fraction(int(x > 0))
     raise AssertionError(shape)
+
+
+_GROWING = (Shape.EXP, Shape.SOFTPLUS, Shape.ELU, Shape.ERF, Shape.SQRT)
+
+
+def _curve(shape: Shape, x: Fraction, parameters: tuple[float, ...]) -> Enclosure:
+    """Of a function that grows; with numbers that are too long for it there is no value."""
+    d = _decimal(x)
+    match shape:
+        case Shape.SQRT:
+            if x < 0:
+                raise Undefined("root of a negative number")
+            value = _DIGITS.sqrt(d)
+        case Shape.EXP:
+            if x > 5000:
+                raise Undefined("too large")
+            value = _DIGITS.exp(d) if x > -5000 else Decimal(0)
+        case Shape.SOFTPLUS:
+            value = d if x > 500 else _DIGITS.ln(_DIGITS.add(1, _DIGITS.exp(max(d, Decimal(-300)))))
+        case Shape.ELU:
+            if x >= 0:
+                return (x, x)
+            value = _DIGITS.multiply(
+                _DIGITS.create_decimal(parameters[0]), _DIGITS.subtract(_DIGITS.exp(max(d, Decimal(-300))), 1)
+            )
+        case _:
+            value = _erf(d)
+    room = abs(Fraction(value)) * _RELATIVE + _RELATIVE
+    return (Fraction(value) - room, Fraction(value) + room)
+
+
+def _erf(x: Decimal) -> Decimal:
+    """The integral of a density: here by Taylor's series of the antiderivative, by recursion."""
+    if abs(x) > 12:
+        return Decimal(1).copy_sign(x)
+    wide = Context(prec=230)
+    total, term, n = Decimal(0), x, 0
+    while n < 40 or abs(term) > Decimal(10) ** -120:
+        total = wide.add(total, wide.divide(term, Decimal(2 * n + 1)))
+        n += 1
+        term = wide.divide(wide.multiply(term.copy_negate(), wide.multiply(x, x)), Decimal(n))
+    return wide.multiply(total, wide.divide(Decimal(2), wide.sqrt(PI)))
+
+
+def _wave(shape: Shape, x: Enclosure) -> Enclosure:
+    if abs(x[0]) > 10**6:
+        raise Undefined("too large an angle")
+    value = Fraction(elementary_decimal(shape.value, _decimal(x[0])))
+    room = x[1] - x[0] + _RELATIVE
+    return (value - room, value + room)
 
 
 def _tanh(x: Fraction) -> Enclosure:

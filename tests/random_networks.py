@@ -25,6 +25,7 @@ from tests.laws.tree_ensembles import random_trees
 _PARAMETERS = {
     Shape.LEAKY_RELU: [(0.125,), (-0.5,), (1.5,), (0.0,)],
     Shape.CLIP: [(-0.5, 0.75), (0.0, 0.25), (1.0, 1.0)],
+    Shape.ELU: [(1.0,), (0.25,), (1.75,)],
 }
 _AWAY_FROM_ZERO = [(0.25, 8.0), (-4.0, -0.5), (1e-3, 2.0)]
 _KINDS = ["affine", "affine", "activation", "activation", "elementwise", "combine", "divide", "pick", "join"]

@@ -41,7 +41,8 @@ _RECURRENCE = frozenset({"kind", "problem", "start", "moves", "regions"})
 _STEM = "that another float32 evaluation of the network than the reference makes the same first steps"
 _OBLIGATION = frozenset({"obligation", "steps", "cases"})
 _MEANING = {
-    "float32": "float32: any order of summation, tanh and sigmoid within four units in the last place",
+    "float32": "float32: any order of summation, "
+    "tanh, exp and their like within four units in the last place",
     "real": "real numbers: rounding is not covered",
     "exact": "exact: the model has no rounding",
     "float64": "float64: every operation rounded to nearest, in the order written",

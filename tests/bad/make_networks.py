@@ -38,11 +38,20 @@ def typed(kind: type[np.generic]) -> bytes:
     return model([GEMM], (1, 4), {**LAYER, "W": np.ones((3, 4), kind)})
 
 
-def external(location: str) -> bytes:
+def external(location: str, **more: str) -> bytes:
     tensor = TensorProto(name="W", data_type=TensorProto.FLOAT, dims=[3, 4])
     tensor.data_location = TensorProto.EXTERNAL
     tensor.external_data.add(key="location", value=location)
+    for key, value in more.items():
+        tensor.external_data.add(key=key, value=value)
     return model([GEMM], (1, 4), {"W": tensor, "b": LAYER["b"]})
+
+
+def external_twice() -> bytes:
+    made = ModelProto.FromString(external("weights.bin"))
+    (tensor,) = (t for t in made.graph.initializer if t.name == "W")
+    tensor.external_data.add(key="location", value="other.bin")
+    return bytes(made.SerializeToString())
 
 
 def external_in_a_branch() -> bytes:
@@ -99,11 +108,11 @@ FILES: dict[str, Callable[[], bytes]] = {
     "10-overflow-folded": lambda: one(
         node("Mul", "c c", "d"), node("Mul", "x d", name="scale"), constants={"c": np.float32([3e38])}
     ),
-    "11-unsupported-op": lambda: model([node("Erf", "x", name="smooth")]),
-    "11-unnamed-node": lambda: model([node("Relu", "x", "r"), node("Erf", "r")]),
+    "11-unsupported-op": lambda: model([node("Tan", "x", name="smooth")]),
+    "11-unnamed-node": lambda: model([node("Relu", "x", "r"), node("Tan", "r")]),
     "12-transA": lambda: one(node("Gemm", "x W b", transA=1, name="layer")),
     "12-auto-pad": lambda: model(
-        [node("Conv", "x k", auto_pad="SAME_UPPER", name="window")], (1, 1, 4), {"k": weights(1, 1, 3)}
+        [node("Conv", "x k", auto_pad="MOST", name="window")], (1, 1, 4), {"k": weights(1, 1, 3)}
     ),
     "12-unknown-attribute": lambda: model([node("Relu", "x", name="rectify", strange=1)]),
     "12-wrong-attribute": lambda: one(node("Gemm", "x W b", transB=0.5, name="layer")),
@@ -127,6 +136,15 @@ FILES: dict[str, Callable[[], bytes]] = {
     "20-undefined-output": lambda: model([node("Relu", "x", "z")]),
     "20-defined-twice": twice,
     "22-missing": lambda: external("weights.bin"),
+    "22-folder": lambda: external("."),
+    "22-deeper": lambda: external("deeper/weights.bin"),
+    "22-no-name": lambda: external(""),
+    "22-long-name": lambda: external("w" * 300),
+    "22-negative-offset": lambda: external("weights.bin", offset="-4"),
+    "22-huge-offset": lambda: external("weights.bin", offset="9" * 30),
+    "22-wrong-length": lambda: external("weights.bin", length="44"),
+    "22-unknown-key": lambda: external("weights.bin", url="x"),
+    "22-twice": external_twice,
     "22-in-a-branch": external_in_a_branch,
     "23-2gb": lambda: declared(2**16, 2**13),
     "23-product-overflow": lambda: declared(2**62, 4),
@@ -149,12 +167,12 @@ FILES: dict[str, Callable[[], bytes]] = {
     "25-argmax-axis": lambda: model([node("ArgMax", "x", name="pick", axis=0)]),
     "26-argmax-last": lambda: model([node("ArgMax", "x", name="pick", axis=1, select_last_index=1)]),
     "28-opset-too-new": lambda: opset(999),
-    "28-opset-too-old": lambda: opset(6),
+    "28-opset-too-old": lambda: opset(5),
     "28-no-opset": lambda: without("opset"),
     "extra-shapes-differ": lambda: model(
         [node("MatMul", "x W", name="product")], (1, 5), {"W": weights(4, 3)}
     ),
-    "extra-hostile-name": lambda: model([node("Erf", "x", name="a\nb\x1b[31m" + "c" * 100)]),
+    "extra-hostile-name": lambda: model([node("Tan", "x", name="a\nb\x1b[31m" + "c" * 100)]),
     "extra-divides-integers": lambda: model([node("Div", "c x", name="ratio")], (1, 4), {"c": [1, 2, 3, 4]}),
     "extra-two-inputs": lambda: two_inputs(),
     "extra-constant-output": lambda: model([node("Relu", "x", "r"), node("Constant", "", value_float=1.0)]),

@@ -6,6 +6,7 @@ in the folder of the files.
 
 import base64
 import io
+import json
 import os
 import pickle
 import struct
@@ -17,6 +18,7 @@ import numpy as np
 from tests.formats.handmade import (
     actor_critic,
     box,
+    linear,
     saved_model,
     state_pickle,
     torch_file,
@@ -84,6 +86,42 @@ def nnet(line: int, text: str) -> bytes:
     return ("\n".join(lines) + "\n").encode()
 
 
+LAYERS = linear(np.random.default_rng(0), "a", 2, 3) | linear(np.random.default_rng(1), "b", 3, 1)
+LISTS = {
+    "empty": "[]",
+    "unknown": '["linear a", "tan", "linear b"]',
+    "no-tensor": '["linear a", "relu", "linear c"]',
+    "order": '["linear b", "relu", "linear a"]',
+    "no-start": '["relu", "linear a"]',
+    "no-number": '["linear a", "clip -1 one"]',
+    "nan": '["linear a", "multiply nan"]',
+    "arguments": '["linear a", "clip 1"]',
+    "activation-arguments": '["linear a", "gelu 2"]',
+    "swapped": '["linear a", "clip 1 -1"]',
+    "late-one-hot": '["linear a", "one_hot 3"]',
+    "zero": '["linear a", "divide 0"]',
+}
+
+
+def safetensors(header: object, content: bytes = b"", length: int | None = None) -> bytes:
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    return struct.pack("<Q", len(text) if length is None else length) + text + content
+
+
+def entry(shape: list[int], ends: list[int], kind: str = "F32") -> dict[str, object]:
+    return {"dtype": kind, "shape": shape, "data_offsets": ends}
+
+
+SAFETENSORS = {
+    "37-outside.safetensors": safetensors({"a.weight": entry([1, 1], [0, 4])}),
+    "37-shape.safetensors": safetensors({"a.weight": entry([2, 1], [0, 4])}, bytes(4)),
+    "37-twice.safetensors": safetensors(b'{"a": {}, "a": {}}', bytes(4)),
+    "37-negative.safetensors": safetensors({"a.weight": entry([-1], [0, 4])}, bytes(4)),
+    "37-nan.safetensors": safetensors({"a.weight": entry([1], [0, 4])}, struct.pack("<f", float("nan"))),
+    "37-damaged.safetensors": safetensors(b'{"a": ', bytes(4)),
+}
+
+
 def make_policies(folder: Path) -> dict[str, Path]:
     """Every file, by name."""
     recurrent = actor_critic() | {"lstm_actor.weight_ih_l0": np.ones((4, 2), np.float32)}
@@ -111,6 +149,9 @@ def make_policies(folder: Path) -> dict[str, Path]:
         "35-nan.nnet": nnet(9, "nan,2,"),
         "35-short.nnet": "\n".join(NNET[:8]).encode(),
     }
+    contents |= {f"36-{name}.pt": torch_file(LAYERS) for name in LISTS} | SAFETENSORS
+    for name, text in LISTS.items():
+        (folder / f"36-{name}.wiring.toml").write_text(f"layers = {text}\n")
     for name, content in contents.items():
         (folder / name).write_bytes(content)
     return {name: folder / name for name in contents}

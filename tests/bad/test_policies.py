@@ -11,7 +11,7 @@ from surefoot.formats.normalization import read_normalization
 from surefoot.formats.policy_file import load_policy
 
 TRUST = "use a file from a source you trust, or export the policy to ONNX"
-READ = "PPO, A2C, DQN, SAC and TD3 with MlpPolicy are read"
+READ = "PPO, A2C, DQN, SAC, TD3, DDPG, and TRPO, MaskablePPO, QRDQN, TQC, ARS of sb3-contrib are read"
 JSON = 'write them as JSON: {"mean": […], "variance": […], "epsilon": 1e-8, "clip": 10}'
 SYSTEM = f"`posix.system`: refused, nothing was executed; fix: {TRUST}"
 CONTRIB = "sb3_contrib.ppo_recurrent.policies"
@@ -38,6 +38,33 @@ MESSAGES = {
     "35-nan.nnet": ":9: `nan` is not a finite decimal number (weights)",
     "35-short.nnet": ": the file ends before weights",
 }
+EXAMPLE = 'layers = ["linear actor.0", "tanh", "linear actor.2"]'
+WRITTEN = {
+    "empty": f":layers: the list of layers is empty, or too long; fix: {EXAMPLE}",
+    "unknown": ":layers[1]: unknown layer `tan`; fix: did you mean `tanh`?",
+    "no-tensor": ":layers[2]: there is no tensor `c.weight`; fix: did you mean `b.weight`?",
+    "order": ":layers[2]: `a` has 2 inputs, but it reads 1 numbers; fix: list the layers in their order",
+    "no-start": ":layers[0]: the first layer, `relu`, does not say how many inputs there are"
+    '; fix: begin with "linear NAME", "embedding NAME", "one_hot N" or "inputs N"',
+    "no-number": ":layers[1]: `one` is no number, and no tensor of the file; fix: write a number",
+    "nan": ":layers[1]: `nan` is no number, and no tensor of the file; fix: write a number",
+    "arguments": ":layers[1]: `clip` with 1 arguments; fix: docs/reference/policies.md lists the layers",
+    "activation-arguments": ":layers[1]: `gelu` has no arguments here"
+    "; fix: leave them out, or export to ONNX",
+    "swapped": ":layers[1]: the lower bound is above the upper; fix: swap them",
+    "late-one-hot": ":layers[1]: `one_hot` in the middle, or too wide; fix: put it first",
+    "zero": ":layers[1]: `0` has 1 numbers for 3, or is zero; fix: name another tensor, or one number",
+}
+HEADER = ": the header of the safetensors file is damaged"
+MESSAGES |= {f"36-{name}.pt": f"36-{name}.wiring.toml{said}" for name, said in WRITTEN.items()}
+MESSAGES |= {
+    "37-outside.safetensors": "/a.weight: the tensor lies outside of the file",
+    "37-shape.safetensors": "/a.weight: the tensor has 4 bytes, its shape asks for another number",
+    "37-twice.safetensors": HEADER,
+    "37-negative.safetensors": "/a.weight: the tensor is not described as safetensors does",
+    "37-nan.safetensors": "/a.weight: a weight is not a finite number",
+    "37-damaged.safetensors": HEADER,
+}
 GOOD = {"31-serialized.zip"}
 
 
@@ -58,7 +85,8 @@ def test_the_line(files: dict[str, Path], name: str) -> None:
     with pytest.raises((InvalidProblem, Unsupported)) as caught:
         read_normalization(path) if name.startswith("34") else load_policy(path)
     assert time.perf_counter() - start < 2
-    assert str(caught.value) == f"{path}{MESSAGES[name]}"
+    place = path.parent / "" if name.startswith("36") else path
+    assert str(caught.value) == f"{place}{'/' * name.startswith('36')}{MESSAGES[name]}"
     assert caught.value.exit_code == 2
     assert set(path.parent.iterdir()) == before
 

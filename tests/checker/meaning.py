@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from surefoot.term.elementary import PI, elementary_decimal
+
 
 def numbers(data: str) -> list[float]:
     return [v for (v,) in struct.iter_unpack("<f", base64.b64decode(data))]
@@ -27,6 +29,44 @@ def tanh(x: Fraction) -> Fraction:
         context.prec = 80
         power = (2 * Decimal(x.numerator) / Decimal(x.denominator)).exp()
         return Fraction((power - 1) / (power + 1)) if x else Fraction(0)
+
+
+CURVES = ("step", "softplus", "elu", "erf", "exp", "sqrt", "sin", "cos")
+
+
+def curve(kind: str, x: Fraction, factor: Fraction = Fraction(0)) -> Fraction:
+    """Within 10^-50."""
+    with localcontext() as context:
+        context.prec = 200
+        d = Decimal(x.numerator) / Decimal(x.denominator)
+        match kind:
+            case "tanh":
+                return tanh(x) if abs(x) < 200 else Fraction(1 if x > 0 else -1)
+            case "sigmoid":
+                return (1 + curve("tanh", x / 2)) / 2
+            case "step":
+                return Fraction(x > 0)
+            case "softplus":
+                return x if x > 300 else Fraction((1 + max(d, Decimal(-300)).exp()).ln())
+            case "elu":
+                return x if x >= 0 else factor * Fraction(max(d, Decimal(-300)).exp() - 1)
+            case "exp":
+                return Fraction(d.exp())
+            case "sqrt":
+                return Fraction(d.sqrt())
+            case "erf":
+                return Fraction(1 if d > 0 else -1) if abs(d) > 12 else Fraction(_erf(d))
+            case _:
+                return Fraction(elementary_decimal(kind, d))
+
+
+def _erf(x: Decimal) -> Decimal:
+    total, term, n = Decimal(0), x, 0
+    while n < 40 or abs(term) > Decimal(10) ** -120:
+        total += term / (2 * n + 1)
+        n += 1
+        term = -term * x * x / n
+    return 2 * total / PI.sqrt()
 
 
 def exact_values(nodes: Sequence[Sequence[Any]], point: Sequence[Fraction]) -> list[list[Fraction]]:
@@ -63,6 +103,9 @@ def _exact(node: Sequence[Any], values: list[list[Fraction]]) -> list[Fraction]:
         return [min(max(a, parameter(node[2])), parameter(node[3])) for a in x]
     if kind == "tanh":
         return [tanh(a) for a in x]
+    if kind in CURVES:
+        given = parameter(node[2]) if kind == "elu" else Fraction(0)
+        return [curve(kind, a, given) for a in x]
     assert kind == "sigmoid"
     return [(1 + tanh(a / 2)) / 2 for a in x]
 
@@ -105,7 +148,10 @@ def _rounded(node: Sequence[Any], values: list[list[np.float32]], choice: random
     if kind in ("relu", "clip"):
         ends = [float(parameter(p)) for p in node[2:]] or [0.0, float("inf")]
         return [np.float32(min(max(float(a), ends[0]), ends[1])) for a in x]
-    exact = [np.tanh(float(a)) if kind == "tanh" else 1 / (1 + np.exp(-float(a))) for a in x]
+    if kind == "step":
+        return [np.float32(a > 0) for a in x]
+    given = parameter(node[2]) if kind == "elu" else Fraction(0)
+    exact = [float(curve(kind, Fraction(float(a)), given)) for a in x]
     off = [choice.choice((-1, 0, 1)) for _ in exact]
     return [
         np.nextafter(np.float32(e), np.float32(o * 10)) if o else np.float32(e)

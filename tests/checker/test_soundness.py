@@ -78,6 +78,12 @@ KINDS = [
     "clip",
     "tanh",
     "sigmoid",
+    "step",
+    "softplus",
+    "elu",
+    "erf",
+    "sin",
+    "cos",
     "add",
     "multiply",
 ]
@@ -93,6 +99,8 @@ def _same_width(choice: random.Random, kind: str, source: int, other: int, size:
         return [kind, source, floats(*(v or 0.5 for v in _vector(choice, size)))]
     if kind in ("sum", "product", "maximum"):
         return [kind, source, other]
+    if kind == "elu":
+        return [kind, source, choice.choice(("1", "0.5", "0x1.99999ap+0"))]
     if kind == "leaky_relu":
         return [kind, source, choice.choice(("0.0625", "-0.5", "3", "0x1.99999ap-4"))]
     return [kind, source, "-0.5", "0x1.8p-1"] if kind == "clip" else [kind, source]

@@ -2,6 +2,7 @@
 
 import numpy as np
 from onnx import TensorProto, helper
+from tests.formats.onnx_activation_cases import ACTIVATION_CASES
 from tests.formats.onnx_models import model, node, weights
 
 W34, W43, B3 = weights(3, 4), weights(4, 3), weights(3, seed=1)
@@ -189,3 +190,5 @@ CASES = {
         [node("Shape", "x", "s"), node("ConstantOfShape", "s", "z"), node("Add", "x z")], (1, 4)
     ),
 }
+
+CASES |= ACTIVATION_CASES

@@ -233,7 +233,32 @@ def constants() -> Iterator[Written]:
         yield f"Equal {left} {right}", made, (1, 4), given
 
 
-UNARY = ("Identity", "Neg", "Relu", "Sigmoid", "Tanh", "LeakyRelu")
+UNARY = (
+    "Identity",
+    "Neg",
+    "Relu",
+    "Sigmoid",
+    "Tanh",
+    "LeakyRelu",
+    "Abs",
+    "Celu",
+    "Cos",
+    "Elu",
+    "Erf",
+    "Exp",
+    "Gelu",
+    "HardSigmoid",
+    "HardSwish",
+    "Mish",
+    "Selu",
+    "Sign",
+    "Sin",
+    "Softplus",
+    "Softsign",
+    "Swish",
+    "ThresholdedRelu",
+    "Reciprocal",
+)
 BINARY = ("Add", "Div", "Max", "Min", "Mul", "Pow", "Sub")
 
 
@@ -269,7 +294,7 @@ def written() -> Iterator[Written]:
     yield from clip()
     yield from with_axes("Squeeze", (1, 4, 1), ([0], [2], [-1], [0, 2], [1], [3], [-4], [0, 0], []))
     yield from with_axes("Unsqueeze", (1, 4), ([0], [2], [-1], [0, 3], [4], [-4], [0, 0], []))
-    for op in ("ReduceSum", "ReduceMean"):
+    for op in ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin"):
         yield from with_axes(op, (1, 4), ([1], [0], [-1], [0, 1], [2], [-3], [1, 1], []))
     for several in (
         reshape,

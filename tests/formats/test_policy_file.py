@@ -14,7 +14,7 @@ from tests.formats.handmade import actor_critic, saved_model, torch_file, vec_no
 from surefoot.errors import InvalidProblem, SurefootError, Unsupported
 from surefoot.formats.nnet import write_nnet
 from surefoot.formats.normalization import Normalization
-from surefoot.formats.policy_file import load_policy
+from surefoot.formats.policy_file import SUPPORTED, load_policy
 from surefoot.problem.meaning.inference import infer_outputs
 from surefoot.problem.network import dense_network
 
@@ -68,7 +68,7 @@ def test_every_policy_says_whether_it_is_normalised(tmp_path: Path) -> None:
         assert infer_outputs(policy.network, POINTS) == pytest.approx(halved, rel=1e-5)
 
 
-ALL = "fix: ONNX (also gzipped), Stable-Baselines3 .zip, XGBoost JSON and .nnet are read"
+ALL = f"fix: {SUPPORTED}"
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ ALL = "fix: ONNX (also gzipped), Stable-Baselines3 .zip, XGBoost JSON and .nnet 
         (b"PK\x03\x04", "the zip is damaged or cut short"),
         (
             torch_file({"fc1.weight": np.ones((2, 2), np.float32)}),
-            "a torch file names weights (fc1.weight), not how they",
+            "a file of weights names them (fc1.weight), not how they",
         ),
         (pickle.dumps([1, 2]), "this is a pickle: nothing in it was executed"),
         (vec_normalize(np.zeros(2), np.ones(2)), "this is a pickle: nothing in it was executed"),

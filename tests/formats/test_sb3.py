@@ -209,8 +209,16 @@ def space(kind: str, **fields: Any) -> dict[str, Any]:
 
 CNN = {"features_extractor.cnn.0.weight": np.zeros((1, 1, 3, 3), np.float32)}
 REFUSED: list[tuple[dict[str, Any], str]] = [
-    ({"actions": space("MultiDiscrete", nvec="[3 2]")}, "data.action_space: MultiDiscrete actions"),
-    ({"actions": space("MultiBinary")}, "data.action_space: MultiBinary actions"),
+    ({"actions": space("MultiDiscrete", nvec="[3 2]")}, ": the last layer has 3 outputs, the action space 5"),
+    (
+        {"actions": space("MultiDiscrete", nvec="[[3 2]\n [1 2]]")},
+        "data.action_space: MultiDiscrete with several axes",
+    ),
+    (
+        {"actions": space("MultiDiscrete", nvec="[1 ... 2]")},
+        "data.action_space: the number of values is not readable",
+    ),
+    ({"actions": space("MultiBinary")}, "data.action_space: the shape is not readable"),
     ({"actions": space("Custom")}, "data.action_space: Custom actions"),
     (
         {"actions": {":type:": "<class 'mine.Box'>"}},
@@ -235,14 +243,40 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         "data.action_space: an action bound has low above high",
     ),
     ({"actions": space("Box", _shape=[3])}, "data.action_space: the bound `low` is only there as a pickle"),
-    ({"observations": space("Discrete", n="2")}, "data.observation_space: Discrete observations (one-hot)"),
-    ({"observations": space("Dict")}, "data.observation_space: Dict observations (MultiInput policy)"),
-    ({"observations": space("MultiBinary")}, "data.observation_space: MultiBinary observations"),
+    (
+        {"observations": space("Discrete", n="0")},
+        "data.observation_space: the number of values is not readable",
+    ),
+    (
+        {"observations": space("Discrete", n="3")},
+        ": `mlp_extractor.policy_net.0` has 2 inputs, but it reads 3 numbers",
+    ),
+    (
+        {"observations": space("Dict")},
+        "data.observation_space: the spaces of the dictionary are not readable",
+    ),
+    (
+        {"observations": space("Dict", spaces="{'a': Discrete(2), 'a': Discrete(2)}")},
+        "data.observation_space: the spaces of the dictionary are not readable",
+    ),
+    (
+        {"observations": space("Dict", spaces="{'a': Box(0, 255, (3, 36, 36), uint8)}")},
+        "data.observation_space: the image `a` goes through convolutions (CNN)",
+    ),
+    (
+        {"observations": space("Dict", spaces="{'a': Tuple(Discrete(2))}")},
+        "data.observation_space: the spaces of the dictionary are not readable",
+    ),
+    ({"observations": space("Text")}, "data.observation_space: Text observations"),
+    ({"observations": space("MultiBinary")}, "data.observation_space: the shape is not readable"),
     (
         {"observations": box("", "", [3, 8, 8], "uint8")},
         "data.observation_space: image observations (CNN policy)",
     ),
-    ({"observations": box("", "", [5])}, ": 2 inputs of the first layer, 5 observations"),
+    (
+        {"observations": box("", "", [5])},
+        ": `mlp_extractor.policy_net.0` has 2 inputs, but it reads 5 numbers",
+    ),
     ({"observations": box("", "", [-1])}, "data.observation_space: the shape is not readable"),
     (
         {"module": "sb3_contrib.common.recurrent.policies"},
@@ -258,7 +292,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         "data.policy_kwargs: features extractor <class",
     ),
     ({"options": named("<class 'mine.ReLU'>")}, "data: activation <class 'mine.ReLU'>"),
-    ({"options": named(TORCH.format("GELU"))}, "data: activation <class 'torch.nn.modules.activation.GELU'>"),
+    ({"options": named(TORCH.format("GLU"))}, "data: activation <class 'torch.nn.modules.activation.GLU'>"),
     (
         {"options": HIDDEN},
         "data: policy_kwargs is only there as a pickle, so the activation is unknown; fix: --activation",
@@ -271,7 +305,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"extra": {"lstm_actor.weight_ih_l0": np.zeros(1, np.float32)}}, ": this is a recurrent (LSTM) policy"),
     (
         {"extra": {"features_extractor.extractors.a.b": np.zeros(1, np.float32)}},
-        ": this is a MultiInput policy",
+        ": this is a policy that reads images by convolutions (CNN)",
     ),
     (
         {"extra": {"features_extractor.0.weight": np.zeros(1, np.float32)}},
@@ -312,7 +346,7 @@ def test_no_known_weights(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("asked", "message"),
-    [("relu", "the file says that its activation is tanh, not relu"), ("gelu", "unknown activation `gelu`")],
+    [("relu", "the file says that its activation is tanh, not relu"), ("glu", "unknown activation `glu`")],
 )
 def test_an_activation_against_the_file(tmp_path: Path, asked: str, message: str) -> None:
     with pytest.raises(InvalidProblem, match=message):

@@ -152,7 +152,7 @@ def test_bounds_are_as_good_as_those_of_the_plain_method(network: Network, seed:
 
 
 @settings(LAW, max_examples=25)
-@given(st.integers(0, 2**32 - 1), st.sampled_from([Shape.TANH, Shape.SIGMOID]))
+@given(st.integers(0, 2**32 - 1), st.sampled_from([Shape.TANH, Shape.SIGMOID, Shape.SOFTPLUS, Shape.ERF]))
 def test_smooth_networks_agree_with_dense_sampling(seed: int, shape: Shape) -> None:
     rng = np.random.default_rng(seed)
     sizes = [(5, 2), (4, 5), (1, 4)]

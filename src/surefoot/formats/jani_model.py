@@ -11,6 +11,7 @@ from surefoot.errors import InvalidProblem, did_you_mean, locate_errors
 from surefoot.formats.jani import JaniModel, read_jani
 from surefoot.formats.jani2nnet import check_layers, read_jani2nnet, wire_to_model
 from surefoot.formats.loaded_policy import LoadedPolicy
+from surefoot.formats.onnx.external_data import list_external_files
 from surefoot.formats.plaja import PlajaProperty, read_plaja_properties
 from surefoot.formats.policy_file import load_policy
 from surefoot.formats.problem_file.declarations import Declarations
@@ -206,6 +207,8 @@ def _wire_policy(model: JaniModel, how: JaniQuestionOptions, read: list[Path]) -
     if network is None:
         raise InvalidProblem("there is no network that could be wired", fix="give one with --policy")
     read.append(network)
+    if network.name.endswith((".onnx", ".onnx.gz")):
+        read.extend(list_external_files(network))
     whole, changes = (None, how.wiring) if isinstance(how.wiring, WiringChanges) else (how.wiring, None)
     file = NetworkFile(network, whole, how.output, changes)
     described = read_jani2nnet(network) if network.suffix == ".jani2nnet" else None

@@ -13,6 +13,7 @@ from typing import Any
 from surefoot.errors import InvalidProblem, SurefootError, Unsupported
 from surefoot.formats.gymnasium.gym_name import names_gym_model
 from surefoot.formats.loaded_policy import LoadedPolicy
+from surefoot.formats.onnx.external_data import list_external_files
 from surefoot.formats.policy_file import load_policy
 from surefoot.formats.problem_file import read_problem_file, read_problems
 from surefoot.formats.untrusted.regular_file import require_file
@@ -137,6 +138,8 @@ def _file_problems(
 
     def load(network: Path, output: str | None) -> LoadedPolicy:
         read.append(network)
+        if network.name.endswith((".onnx", ".onnx.gz")):
+            read.extend(list_external_files(network))
         if wiring_path(network).is_file():
             read.append(wiring_path(network))
         return load_policy(network, output=output)

@@ -88,6 +88,9 @@ def prepend_normalization(network: Network, statistics: Normalization) -> Networ
             f"statistics for {statistics.mean.size} observations, but the network has {network.width} inputs",
             where=statistics.source,
         )
+    if network.indices:
+        what = "statistics for observations of which some are numbered values"
+        raise InvalidProblem(what, fix="leave the statistics out", where=statistics.source)
     coarse = freeze_float32(statistics.mean)
     # What float32 cannot hold of the mean is subtracted next: it matters where the deviation is small.
     fine = freeze_float32(statistics.mean - coarse)

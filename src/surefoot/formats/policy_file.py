@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import pickletools
 import re
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Literal
 
 from surefoot.errors import InvalidProblem, Unsupported, WrongType, locate_errors
+from surefoot.formats.layer_list import read_layered_network
 from surefoot.formats.loaded_policy import LoadedPolicy
 from surefoot.formats.nnet import read_nnet
 from surefoot.formats.normalization import NOT_NORMALISED, Normalization, prepend_normalization
 from surefoot.formats.sb3 import is_sb3_archive, read_sb3
 from surefoot.formats.untrusted.pickle_opcodes import read_pickle
 from surefoot.formats.untrusted.regular_file import read_input_bytes
-from surefoot.formats.untrusted.torch_file import is_torch_archive, read_state_dict
+from surefoot.formats.untrusted.safetensors import is_safetensors
+from surefoot.formats.untrusted.torch_file import is_torch_archive
 from surefoot.formats.untrusted.zip_archive import is_zip, open_archive
 from surefoot.formats.xgboost_json import is_xgboost_json, read_xgboost_network
 from surefoot.problem.network import Network
@@ -23,10 +26,13 @@ from surefoot.term.arguments import describe_value
 
 __all__ = ["LoadedPolicy", "load_policy"]
 
-SUPPORTED = "ONNX (also gzipped), Stable-Baselines3 .zip, XGBoost JSON and .nnet are read"
+SUPPORTED = (
+    "ONNX (also gzipped), Stable-Baselines3 .zip, torch and safetensors weights, XGBoost JSON, .nnet are read"
+)
 _EXPORT = "export the policy to ONNX, or give the .zip that Stable-Baselines3 saved"
 _NNET = re.compile(rb"//|\s*\d+\s*,\s*\d+\s*,\s*\d+\s*,\s*\d+\s*,?\s*\n")
 _GZIP = b"\x1f\x8b"
+_WEIGHTS = ("torch", "safetensors")  # which say nothing of activations
 # Tags of a ModelProto: ir_version, producer, its version, graph, opset.
 _ONNX_FIRST_BYTES = (b"\x08", b"\x12", b"\x1a", b"\x3a", b"\x42")
 
@@ -37,8 +43,12 @@ def load_policy(
     output: str | None = None,
     normalization: Normalization | None = None,
     activation: str | None = None,
+    layers: Sequence[str] | None = None,
 ) -> LoadedPolicy:
     """The policy in a file; `output` names an ONNX output, `activation` what an SB3 file keeps to itself.
+
+    `layers` says how the weights of a torch or safetensors file are connected; without it the file beside it
+    (`policy.wiring.toml`) does.
 
     >>> from surefoot import load_policy
     >>> network = load_policy("net.onnx").network
@@ -58,22 +68,23 @@ def load_policy(
         raise InvalidProblem("only ONNX files have named outputs", fix="leave --output out", where=str(path))
     if kind == "sb3":
         return read_sb3(path, normalization=normalization, activation=activation)
-    network = _read_network(kind, data, path, output)
+    if layers is not None and kind not in _WEIGHTS:
+        what = "this file says itself how its weights are connected"
+        raise InvalidProblem(what, fix="leave the layers out", where=str(path))
+    match kind:
+        case "onnx":
+            network = _read_onnx(data, path, output)
+        case "nnet":
+            network = read_nnet(path)
+        case "xgboost":
+            network = read_xgboost_network(data, path.name.split(".")[0], str(path))
+        case _:
+            network = read_layered_network(data, path, kind, layers)
     head: Literal["argmax", "scores"] = "argmax" if network.head == "argmax" else "scores"
     if normalization is None:
         return LoadedPolicy(network, head, kind, notes=(*network.notes, NOT_NORMALISED))
     network = prepend_normalization(network, normalization)
     return LoadedPolicy(network, head, kind, notes=network.notes)
-
-
-def _read_network(kind: str, data: bytes, path: Path, output: str | None) -> Network:
-    match kind:
-        case "onnx":
-            return _read_onnx(data, path, output)
-        case "xgboost":
-            return read_xgboost_network(data, path.name.split(".")[0], str(path))
-        case _:
-            return read_nnet(path)
 
 
 def _read_onnx(data: bytes, path: Path, output: str | None) -> Network:
@@ -84,18 +95,18 @@ def _read_onnx(data: bytes, path: Path, output: str | None) -> Network:
         content = unpack_model(data)
         if content[:1] not in _ONNX_FIRST_BYTES:
             raise Unsupported("the gzip file holds no ONNX model", fix=SUPPORTED)
-        return read_onnx_bytes(content, path.name.split(".")[0], output=output)
+        return read_onnx_bytes(content, path.name.split(".")[0], output=output, folder=path.parent)
 
 
 def _detect_format(data: bytes, path: Path) -> str:
-    """`sb3`, `onnx`, `xgboost` or `nnet`; everything else is an error that says what the file is."""
+    """What kind of file it is; everything that is not read is an error that says what it is."""
     where = str(path)
     if is_zip(data):
         archive = open_archive(data, where)
         if is_sb3_archive(archive):
             return "sb3"
         if is_torch_archive(archive):
-            raise _torch_refusal(data, where)
+            return "torch"
         raise Unsupported("this zip is no saved policy", fix=SUPPORTED, where=where)
     if is_xgboost_json(data):
         return "xgboost"
@@ -103,6 +114,8 @@ def _detect_format(data: bytes, path: Path) -> str:
         what = "a model of LightGBM, which adds leaves in float64"
         fix = "convert it with onnxmltools.convert_lightgbm and check the ONNX file"
         raise Unsupported(what, fix=fix, where=where)
+    if is_safetensors(data):
+        return "safetensors"
     if _NNET.match(data):
         return "nnet"
     if data.startswith(_GZIP) or data[:1] in _ONNX_FIRST_BYTES:
@@ -121,15 +134,6 @@ _HARMLESS = (
     "gymnasium.spaces.",
     "gym.spaces.",
 )
-
-
-def _torch_refusal(data: bytes, where: str) -> Unsupported:
-    """A bare state dict has weights but does not say how they are connected."""
-    names = list(read_state_dict(data, where))
-    shown = ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
-    return Unsupported(
-        f"a torch file names weights ({shown}), not how they are connected", fix=_EXPORT, where=where
-    )
 
 
 def _is_pickle(data: bytes) -> bool:

@@ -32,6 +32,7 @@ from surefoot.term.term import Const, Term, Var
 from surefoot.term.traverse import substitute_names
 
 KEYS = ("observe", "actions", "edges_of", "order", "choose", "normalize", "output", "controls")
+LAYERS = "layers"  # how the weights of a file are connected: read where the weights are
 _EDGES_OF = re.compile(r"\s*edges_of\s*\(\s*([^()]+?)\s*\)\s*\Z")
 _INTERLEAVE = re.compile(r"\s*interleave\s*\(([^()]*)\)\s*\Z")
 
@@ -78,7 +79,8 @@ def read_wiring(path: str | Path, vocabulary: Vocabulary | None = None) -> Polic
     """The wiring in a TOML file; with a vocabulary, the names in it are checked at once."""
     place = Path(path)
     with locate_errors(str(path), InvalidProblem):
-        table = read_toml_document(place).table(*KEYS)
+        fields = read_toml_document(place).table(*KEYS, LAYERS)
+        table = {key: entry for key, entry in fields.items() if key != LAYERS}
         return wiring_from_table(table, place.parent, vocabulary or Vocabulary())
 
 

@@ -46,7 +46,7 @@ class _ScaledVector:
 
 
 def exact_outputs(network: Network, inputs: Sequence[Fraction]) -> list[Fraction]:
-    """The real value of a network at these inputs; `Unsupported` for tanh and sigmoid.
+    """The real value of a network at these inputs; `Unsupported` for tanh, exp and their like.
 
     `Undefined` where a value of the network is divided by one that is zero.
     """
@@ -151,7 +151,9 @@ def _apply_activation(x: _ScaledVector, shape: Shape, parameters: list[Fraction]
         case Shape.CLIP:
             low, high = parameters
             return _scaled_from_fractions([min(max(v, low), high) for v in _scaled_to_fractions(x)])
-        case Shape.TANH | Shape.SIGMOID:
+        case Shape.STEP:
+            return _ScaledVector([int(n > 0) for n in x.numerators], 1)
+        case _:
             raise Unsupported(
                 f"exact evaluation of a network with {shape.value}",
                 fix="use a piecewise-linear network, or float32 replay",

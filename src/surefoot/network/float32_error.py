@@ -1,8 +1,9 @@
 """How far float32 inference can be from the exact real function of a network.
 
-Covers any order of summation, with or without fused multiply-add, round to nearest, results below the normal
-range rounded or flushed to zero, tanh and sigmoid within ACTIVATION_ULPS units in the last place. An error of
-infinity says that a result may leave the float32 range, or that a divisor may vanish. The same rules with
+Covers any order of summation, fused multiply-add or not, round to nearest, results below the normal
+range rounded or flushed to zero, tanh, exp and their like within ACTIVATION_ULPS units in the last place
+(of 1 at least where some compute a difference). An error of infinity says that a result may leave the float32
+range, or that a divisor may vanish. The same rules with
 `roundings=2` bound the distance between two such computations; `float32_radius` bounds that of one node from
 its exact function of what was computed before (docs/certificates.md, section 4).
 """
@@ -18,6 +19,7 @@ from surefoot.network.directed_rounding import Array, BoxArray, gamma_factor, ro
 from surefoot.network.interval import interval_bounds
 from surefoot.network.tree_bounds import tree_magnitudes, tree_ranges
 from surefoot.problem.network import (
+    CURVED,
     Activation,
     Affine,
     Combine,
@@ -91,14 +93,27 @@ def propagate_rounding_errors(
     with np.errstate(all="ignore"):
         errors, sizes = [first], [_widen_magnitude(magnitudes[0], first)]
         for node, magnitude in zip(network.nodes, magnitudes[1:], strict=True):
-            errors.append(_RULES[type(node)](node, sizes, errors, roundings))
-            sizes.append(_widen_magnitude(magnitude, errors[-1]))
+            if isinstance(node, Activation) and node.shape in _CURVED_RULES:
+                errors.append(_curved_error(node, sizes, errors, magnitude, roundings))
+            else:
+                errors.append(_RULES[type(node)](node, sizes, errors, roundings))
+            sizes.append(_limit_size(node, _widen_magnitude(magnitude, errors[-1])))
     return errors
 
 
 def _widen_magnitude(magnitude: BoxArray, error: Array) -> BoxArray:
     """Bounds of the absolute value in either computation."""
     return BoxArray(round_down(magnitude.low - error), round_up(magnitude.high + error))
+
+
+def _limit_size(node: Node, size: BoxArray) -> BoxArray:
+    """What is clipped lies between the limits in either computation, however far apart they are."""
+    if not (isinstance(node, Activation) and node.shape is Shape.CLIP):
+        return size
+    low, high = node.parameters
+    return BoxArray(
+        np.maximum(size.low, max(low, -high, 0.0)), np.minimum(size.high, max(abs(low), abs(high)))
+    )
 
 
 def _float32_gamma(operations: int) -> float:
@@ -126,7 +141,9 @@ def _with_own_rounding(node: Node | None, result: Array, carried: Array | float,
             return tree_radius(node, carried, roundings) + np.zeros_like(result)
         case Affine(_, weights, _):
             return affine_radius(weights.shape[1], result, carried, roundings)
-        case Activation(_, Shape.TANH | Shape.SIGMOID, _):
+        case Activation(_, Shape.STEP, _):
+            own = np.zeros_like(result)
+        case Activation(_, shape, _) if shape in CURVED and shape is not Shape.SQRT:
             # A unit in the last place is at most 2^-23 of the result, and less than SMALLEST below that.
             own = ACTIVATION_ULPS * (2 * UNIT32 * result + SMALLEST)
         case _:
@@ -177,8 +194,10 @@ def float32_radius(
                 result = boxes[source].magnitude @ absolute[0].T + absolute[1]
             case Activation(source, Shape.TANH, _):
                 result = np.minimum(boxes[source].magnitude, 1.0)  # |tanh x| <= |x|
-            case Activation(_, Shape.SIGMOID, _):
-                result = np.ones_like(result)
+            case Activation(_, Shape.STEP, _):
+                return None  # the exact function of what was computed before
+            case Activation(_, shape, parameters) if shape in _CURVED_RULES or shape is Shape.SIGMOID:
+                result = np.maximum(result, _own_size(shape, parameters))
             case Combine(_, right, Pairing.DIVIDE):
                 away = (boxes[right].low >= SMALLEST) | (boxes[right].high <= -SMALLEST)
                 result = np.where(away, result, np.inf)
@@ -228,6 +247,70 @@ def _activation_error(
             return _with_own_rounding(node, np.minimum(size, 1.0), error, roundings)  # |tanh x| <= |x|
         case Shape.SIGMOID:
             return _with_own_rounding(node, np.ones_like(size), 0.25 * error, roundings)
+        case _:
+            raise AssertionError("curved functions have rules of their own")
+
+
+def _own_size(shape: Shape, parameters: tuple[float, ...]) -> float:
+    """What the units of a computed value are counted of at least: inner results may be as large."""
+    match shape:
+        case Shape.EXP | Shape.SQRT:
+            return 0.0
+        case Shape.ELU:
+            return parameters[0]
+        case _:
+            return 1.0
+
+
+def _curved_error(
+    node: Activation,
+    sizes: Sequence[BoxArray],
+    errors: Sequence[Array],
+    magnitude: BoxArray,
+    roundings: float,
+) -> Array:
+    """From the slopes of the functions: what an error of the argument can move them by, and their own error.
+
+    `magnitude` bounds the value in one of the two computations.
+    """
+    size, error = sizes[node.source], errors[node.source]
+    carried = _CURVED_RULES[node.shape](size, error, magnitude.high, node.parameters)
+    result = np.maximum(magnitude.high, _own_size(node.shape, node.parameters))
+    return _with_own_rounding(node, round_up(result + carried), carried, roundings)
+
+
+def _carried_by_step(size: BoxArray, error: Array, _: Array, __: tuple[float, ...]) -> Array:
+    """None if the argument keeps its sign in both computations."""
+    return np.where((error == 0) | (size.low > 0), 0.0, 1.0)
+
+
+def _carried_by_exp(_: BoxArray, error: Array, value: Array, __: tuple[float, ...]) -> Array:
+    """exp a - exp b = exp b (exp(a - b) - 1); a computed value may be too small by its own error."""
+    return np.asarray(
+        value * (1.0 + 2.0**-20) * np.expm1(error) * (1.0 + 2.0**-40) + 8 * SMALLEST * np.exp(error)
+    )
+
+
+def _carried_by_sqrt(size: BoxArray, error: Array, _: Array, __: tuple[float, ...]) -> Array:
+    """|a - b| / (sqrt a + sqrt b); unknown where only one of the two might be below zero."""
+    carried = np.where(size.low > 0, error / np.sqrt(np.maximum(size.low, SMALLEST)), np.inf)
+    return np.where(error == 0, 0.0, carried * (1.0 + 2.0**-40))
+
+
+def _carried_with_slope(steepest: float) -> Callable[[BoxArray, Array, Array, tuple[float, ...]], Array]:
+    return lambda _, error, __, ___: error * steepest
+
+
+_CURVED_RULES: dict[Shape, Callable[[BoxArray, Array, Array, tuple[float, ...]], Array]] = {
+    Shape.STEP: _carried_by_step,
+    Shape.EXP: _carried_by_exp,
+    Shape.SQRT: _carried_by_sqrt,
+    Shape.SOFTPLUS: _carried_with_slope(1.0),
+    Shape.ELU: lambda _, error, __, parameters: error * max(1.0, parameters[0]),
+    Shape.ERF: _carried_with_slope(1.13),  # 2 / sqrt(pi)
+    Shape.SIN: _carried_with_slope(1.0),
+    Shape.COS: _carried_with_slope(1.0),
+}
 
 
 def _tree_error(

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from surefoot.network.directed_rounding import (
     TINY,
@@ -38,6 +39,7 @@ from surefoot.problem.tree_ensemble import TreeEnsemble
 
 Parameters: TypeAlias = tuple[float, ...]
 
+_MOST_TURNS = 2.0**20
 _SMOOTH_ERROR = 2.0**-49  # relative; numpy's float64 tanh and exp stay below 4 ulp = 2^-50, and two roundings
 
 
@@ -128,11 +130,72 @@ def _sigmoid_interval(box: BoxArray, _: Parameters) -> BoxArray:
     return _widen_smooth_interval(1.0 / (1.0 + np.exp(-box.low)), 1.0 / (1.0 + np.exp(-box.high)), 0.0)
 
 
-def _widen_smooth_interval(low: Array, high: Array, least: float) -> BoxArray:
-    """Values of tanh or sigmoid, moved outward by their error; the functions stay within [least, 1]."""
+def _step_interval(box: BoxArray, _: Parameters) -> BoxArray:
+    return BoxArray((box.low > 0).astype(np.float64), (box.high > 0).astype(np.float64))
+
+
+def _exp_interval(box: BoxArray, _: Parameters) -> BoxArray:
+    return _widen_smooth_interval(np.exp(box.low), np.exp(box.high), 0.0, np.inf)
+
+
+def _softplus_interval(box: BoxArray, _: Parameters) -> BoxArray:
+    low, high = np.logaddexp(0.0, box.low), np.logaddexp(0.0, box.high)
+    return _widen_smooth_interval(low, high, 0.0, np.inf)
+
+
+def _elu_interval(box: BoxArray, parameters: Parameters) -> BoxArray:
+    low, high = (
+        np.where(x > 0, x, parameters[0] * np.expm1(np.minimum(x, 0.0))) for x in (box.low, box.high)
+    )
+    return _widen_smooth_interval(low, high, -parameters[0], np.inf)
+
+
+def _erf_interval(box: BoxArray, _: Parameters) -> BoxArray:
+    from scipy.special import erf
+
+    return _widen_smooth_interval(erf(box.low), erf(box.high), -1.0)
+
+
+def _sqrt_interval(box: BoxArray, _: Parameters) -> BoxArray:
+    """Given up where the argument may be below zero: there it has no value."""
+    found = round_box_outward(np.sqrt(box.low), np.sqrt(box.high))
+    defined = box.low >= 0
+    return BoxArray(
+        np.where(defined, np.maximum(found.low, 0.0), -np.inf), np.where(defined, found.high, np.inf)
+    )
+
+
+def _sin_interval(box: BoxArray, _: Parameters) -> BoxArray:
+    return _wave_interval(box, np.sin(box.low), np.sin(box.high), 0.25)
+
+
+def _cos_interval(box: BoxArray, _: Parameters) -> BoxArray:
+    return _wave_interval(box, np.cos(box.low), np.cos(box.high), 0.0)
+
+
+def _wave_interval(box: BoxArray, first: Array, last: Array, peak: float) -> BoxArray:
+    """The ends, and 1 or -1 where the interval may reach a peak (at `peak` + k turns) or a trough.
+
+    Turns are off by a few units in the last place; the interval is taken to be wider by much more than that.
+    """
+    room = 2.0**-45 * (1.0 + np.maximum(np.abs(box.low), np.abs(box.high)))
+    start, end = (box.low - room) / (2.0 * np.pi), (box.high + room) / (2.0 * np.pi)
+    usable = (np.abs(start) < _MOST_TURNS) & (np.abs(end) < _MOST_TURNS)
+
+    def reaches(place: float) -> NDArray[np.bool_]:
+        return ~usable | (np.floor(end - place) >= np.ceil(start - place))
+
+    around = _widen_smooth_interval(np.minimum(first, last), np.maximum(first, last), -1.0)
+    return BoxArray(
+        np.where(reaches(peak + 0.5), -1.0, around.low), np.where(reaches(peak), 1.0, around.high)
+    )
+
+
+def _widen_smooth_interval(low: Array, high: Array, least: float, most: float = 1.0) -> BoxArray:
+    """Values of a curved function, moved outward by their error; it stays within [least, most]."""
     lower = np.maximum(low - _SMOOTH_ERROR * np.abs(low) - TINY, least)
-    upper = np.minimum(high + _SMOOTH_ERROR * np.abs(high) + TINY, 1.0)
-    return BoxArray(np.where(np.isnan(lower), least, lower), np.where(np.isnan(upper), 1.0, upper))
+    upper = np.minimum(high + _SMOOTH_ERROR * np.abs(high) + TINY, most)
+    return BoxArray(np.where(np.isnan(lower), least, lower), np.where(np.isnan(upper), most, upper))
 
 
 def _pairing_interval(node: Combine, boxes: Sequence[BoxArray]) -> BoxArray:
@@ -176,6 +239,14 @@ ACTIVATION: dict[Shape, Callable[[BoxArray, Parameters], BoxArray]] = {
     Shape.CLIP: _clip_interval,
     Shape.TANH: _tanh_interval,
     Shape.SIGMOID: _sigmoid_interval,
+    Shape.STEP: _step_interval,
+    Shape.EXP: _exp_interval,
+    Shape.SOFTPLUS: _softplus_interval,
+    Shape.ELU: _elu_interval,
+    Shape.ERF: _erf_interval,
+    Shape.SQRT: _sqrt_interval,
+    Shape.SIN: _sin_interval,
+    Shape.COS: _cos_interval,
 }
 PAIRING: dict[Pairing, Callable[[BoxArray, BoxArray], BoxArray]] = {
     Pairing.ADD: lambda left, right: round_box_outward(left.low + right.low, left.high + right.high),

@@ -20,11 +20,21 @@ from surefoot.network.batches import BatchRecord
 from surefoot.network.directed_rounding import TINY, UNIT, Array, BoxArray, round_down, round_up
 from surefoot.network.interval import Parameters, node_interval
 from surefoot.network.quotient_relaxation import plane_below_quotient, takes_second_plane
-from surefoot.problem.network import Activation, Combine, Constant, Elementwise, Node, Pairing, Shape
+from surefoot.problem.network import (
+    CURVED,
+    Activation,
+    Combine,
+    Constant,
+    Elementwise,
+    Node,
+    Pairing,
+    Shape,
+)
 from surefoot.problem.tree_ensemble import TreeEnsemble
 
 SMALL = 2.0**-960
 FINE = 65536  # slopes of smooth functions and clip in a certificate are multiples of 1/FINE
+UNSLOPED = CURVED - {Shape.TANH, Shape.SIGMOID}  # bounded by two constants
 COARSE = 128  # those below ReLUs of 1/COARSE
 _BISECTIONS = 16
 
@@ -74,6 +84,8 @@ def relax_node(
                 below, above, above_constant = relu_lines(boxes[source].low, boxes[source].high)
                 return Relaxation((source,), (below,), np.zeros_like(below), (above,), above_constant)
             case Activation(source, shape, parameters):
+                if shape in UNSLOPED:
+                    return _relax_flat(source, interval.ACTIVATION[shape](boxes[source], parameters))
                 steps = FINE if certified and needs_slopes(node) else None
                 relax = _relax_smooth if shape in _SMOOTH else _relax_piecewise
                 below, below_constant, above, above_constant = relax(shape, parameters, boxes[source], steps)
@@ -168,6 +180,12 @@ def _relax_constant(source: int, kind: Constant, constant: Array, box: BoxArray)
     values = [interval.CONSTANT[kind](BoxArray(p, p), constant) for p in points]
     least, greatest = _least_offset(points, values, slope), _greatest_offset(points, values, slope)
     return Relaxation((source,), (slope,), least, (slope,), greatest)
+
+
+def _relax_flat(source: int, values: BoxArray) -> Relaxation:
+    """Between two constants: all that is known of a jump, and what a certificate says of some functions."""
+    zero = np.zeros_like(values.low)
+    return Relaxation((source,), (zero,), values.low, (zero,), values.high)
 
 
 def _relax_piecewise(

@@ -65,6 +65,18 @@ class Shape(Enum):
     CLIP = "clip"  # parameters: low, high
     TANH = "tanh"
     SIGMOID = "sigmoid"
+    STEP = "step"  # 1 above zero, else 0
+    EXP = "exp"
+    SOFTPLUS = "softplus"  # log(1 + exp x)
+    ELU = "elu"  # parameter: a > 0; a (exp x - 1) below zero
+    ERF = "erf"  # the error function
+    SQRT = "sqrt"  # no value below zero
+    SIN = "sin"
+    COS = "cos"
+
+
+PIECEWISE_LINEAR = frozenset({Shape.RELU, Shape.LEAKY_RELU, Shape.CLIP})
+CURVED = frozenset(Shape) - PIECEWISE_LINEAR  # also the step: no line through its jump
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,6 +122,14 @@ class Join:
 Node: TypeAlias = Affine | Elementwise | Activation | Combine | Pick | Join | TreeEnsemble
 
 
+@dataclass(frozen=True, slots=True)
+class IndexInput:
+    """Input `place` is a whole number from 0 to `count` - 1, as the file reads it."""
+
+    place: int
+    count: int
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Network:
     """`width` inputs; the result is the value of the last node (the input itself if there are none).
@@ -124,6 +144,7 @@ class Network:
     notes: tuple[str, ...] = ()  # what the reader did: "softmax before argmax dropped"
     head: str = ""  # "softmax" (also of logarithms) or "argmax"; not part of the digest, as no node is it
     scores: str = ""  # with a head: what the file calls the outputs, if it has a name for them
+    indices: tuple[IndexInput, ...] = ()  # where whole numbers are read; on others it is another function
     _widths: tuple[int, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -133,6 +154,8 @@ class Network:
         check_fields(
             self, width=whole_number, nodes=nodes, name=take_text, notes=take_tuple(take_text, "notes")
         )
+        if any(not 0 <= index.place < self.width for index in self.indices):
+            raise InvalidProblem("the network has an index that is none of its inputs")
         object.__setattr__(self, "_widths", self._derive_widths())
 
     def widths(self) -> tuple[int, ...]:
@@ -154,7 +177,7 @@ class Network:
 
     def is_piecewise_linear(self) -> bool:
         return not any(
-            (isinstance(n, Activation) and n.shape in (Shape.TANH, Shape.SIGMOID))
+            (isinstance(n, Activation) and n.shape in CURVED)
             or (isinstance(n, Combine) and n.pairing in (Pairing.MULTIPLY, Pairing.DIVIDE))
             for n in self.nodes
         )

@@ -182,7 +182,7 @@ def _write_activation(
             return writer.leaky_relu(x, parameters[0], place, source)
         case Shape.CLIP:
             return writer.clip(x, parameters[0], parameters[1], place)
-        case Shape.TANH | Shape.SIGMOID:
+        case _:
             raise Unsupported(
                 f"{shape.value} is not piecewise linear", fix="use a solver for smooth activations"
             )

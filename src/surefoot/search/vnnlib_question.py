@@ -9,7 +9,7 @@ from pathlib import Path
 from surefoot.engines.bmc import Bmc
 from surefoot.engines.protocol import Engine
 from surefoot.engines.selection import ObjectionTimeout, applicable_engines
-from surefoot.errors import SurefootError
+from surefoot.errors import SurefootError, Unsupported
 from surefoot.formats.model_file import file_sha256
 from surefoot.formats.policy_file import load_policy
 from surefoot.formats.vnnlib import no_float32_point, problem_from_vnnlib, read_vnnlib_file, witness_text
@@ -30,6 +30,9 @@ def verify_vnnlib(
     spec = read_vnnlib_file(specification)
     try:
         read = load_policy(network, output=output).network
+        if read.indices:
+            what = "the network reads whole numbers, and a specification is about real ones"
+            raise Unsupported(what, fix="ask about a problem with an integer variable", where=str(network))
         empty = no_float32_point(spec)
         problem = problem_from_vnnlib(read, spec, specification.name, float32=empty is None)
     except SurefootError as error:

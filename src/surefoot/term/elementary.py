@@ -117,6 +117,12 @@ def elementary_value(name: str, value: Fraction) -> float:
         return _round_to_double(_FUNCTIONS[name](_decimal_from_fraction(value)))
 
 
+def elementary_decimal(name: str, value: Decimal) -> Decimal:
+    """The function's true value to 60 digits."""
+    with localcontext(Context(prec=_PRECISION + 10)):
+        return _FUNCTIONS[name](value)
+
+
 def real_power(base: Fraction, exponent: Fraction) -> float:
     """base ** exponent for a positive base and any exponent, rounded once."""
     with localcontext(Context(prec=_PRECISION + 10)):

@@ -10,6 +10,7 @@ from ..kernel.inference import EXACT, compile_node
 from ..kernel.network import ENTRIES, Node, flat_node_sources
 from ..kernel.query import ClaimedVariable, FlatNetworkCall, Linear
 from ..kernel.strict_json import BadCertificate
+from .curved_functions import CURVES
 
 Term = tuple[int, int, Fraction]  # value, entry, coefficient
 
@@ -39,6 +40,9 @@ class CaseAtom:
     constant: Fraction
 
 
+_IRRATIONAL = {"tanh", "sigmoid", *CURVES} - {"step"}
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class CaseProblem:
     """No point of the box satisfies all atoms of any of the sets: that is to be shown."""
@@ -52,7 +56,7 @@ class CaseProblem:
     @property
     def smooth(self) -> bool:
         """Whether some value is irrational, so that nothing can be evaluated exactly."""
-        return any(getattr(v.node, "kind", "") in ("tanh", "sigmoid") for v in self.values)
+        return any(getattr(v.node, "kind", "") in _IRRATIONAL for v in self.values)
 
 
 def evaluate_exactly(problem: CaseProblem, point: list[Fraction]) -> list[list[Fraction]]:

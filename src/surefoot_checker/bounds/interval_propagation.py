@@ -13,6 +13,7 @@ from ..kernel.network import ActivationNode, AffineNode, CombineNode, Elementwis
 from ..kernel.strict_json import Refused
 from ..kernel.trees import TreesNode
 from .case_problem import CallInput
+from .curved_functions import CURVES, curve_error
 from .packed_vectors import enclose_half
 from .smooth_functions import enclose_logistic, enclose_tanh
 from .subdomain import PrecisionGrid, SubdomainState
@@ -53,6 +54,11 @@ def rounding_radius(
             found = [4 * (-(-min(size, grid.one) >> 23) + grid.tiny) for size in sizes]
         case ActivationNode(kind="sigmoid"):
             found = [4 * (-(-grid.one >> 23) + grid.tiny)] * value.width
+        case ActivationNode(kind=kind, parameters=given) if kind in CURVES:
+            factor = given[0].as_integer_ratio() if given else None
+            around = exact or _exact_interval(grid, state, v)
+            errors = [curve_error(kind, size, grid.bits, factor) for size in _interval_magnitudes(around)]
+            found = None if kind == "step" else [error or 0 for error in errors]
         case (
             ElementwiseNode()
             | ActivationNode(kind="leaky_relu")
@@ -157,8 +163,12 @@ def _affine_interval(
 def _activation_interval(
     grid: PrecisionGrid, node: ActivationNode, low: list[int], high: list[int]
 ) -> Bounds:
-    """All are monotonic, but for leaky ReLU with a negative slope."""
+    """All are monotonic, but for leaky ReLU with a negative slope, sine and cosine."""
     bits = grid.bits
+    if node.kind in CURVES:
+        given = [p.as_integer_ratio() for p in node.parameters]
+        ranges = [CURVES[node.kind](x, y, bits, given) for x, y in zip(low, high, strict=True)]
+        return [x for x, _ in ranges], [x for _, x in ranges]
     match node.kind:
         case "relu":
             return [x if x > 0 else 0 for x in low], [x if x > 0 else 0 for x in high]

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 
 from ..kernel.network import ActivationNode, CombineNode
 from ..kernel.strict_json import Refused
+from .curved_functions import CURVES
 from .quotient import Corners, Plane, quotient_planes
 from .smooth_functions import enclose_logistic, enclose_tanh, logistic_line, tanh_line
 from .subdomain import LinearRelaxation, PrecisionGrid, ReachedLeaves, ReluRelaxation, Slopes, SubdomainState
@@ -260,6 +261,15 @@ def _relax_pair(
     return LinearRelaxation((columns[0], columns[1]), columns[2], (columns[3], columns[4]), columns[5])
 
 
+def _relax_curve(
+    grid: PrecisionGrid, node: ActivationNode, low: list[int], high: list[int], _: Slopes
+) -> LinearRelaxation:
+    """Between two constants."""
+    given, flat = [p.as_integer_ratio() for p in node.parameters], [0] * len(low)
+    ranges = [CURVES[node.kind](x, y, grid.bits, given) for x, y in zip(low, high, strict=True)]
+    return LinearRelaxation((flat,), [x for x, _ in ranges], (list(flat),), [x for _, x in ranges])
+
+
 _ACTIVATION: dict[
     str, Callable[[PrecisionGrid, ActivationNode, list[int], list[int], Slopes], LinearRelaxation]
 ] = {
@@ -267,6 +277,7 @@ _ACTIVATION: dict[
     "clip": _relax_clip,
     "tanh": _relax_smooth,
     "sigmoid": _relax_smooth,
+    **dict.fromkeys(CURVES, _relax_curve),
 }
 _PAIR = {"maximum": _maximum_planes, "product": _product_planes, "quotient": quotient_planes}
 

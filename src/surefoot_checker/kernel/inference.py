@@ -3,7 +3,7 @@
 That is float32, with sums from the first input to the last. A float32 number is kept in a float. Products of
 two are exact in float64, and a sum or quotient rounded to float64 and then to float32 is the correctly
 rounded one (53 >= 2 * 24 + 2), so that rounding each result once more to float32 is IEEE float32 arithmetic.
-Only quotients below the normal range are refused. tanh and sigmoid are the float32 numbers nearest to
+Only quotients below the normal range are refused. tanh, exp and their like are the float32 numbers nearest to
 their true values, which are enclosed in integers.
 """
 
@@ -17,6 +17,7 @@ from math import isfinite, lcm
 from operator import add, mul
 from typing import Any, NoReturn
 
+from ..bounds.curved_functions import CURVES
 from ..bounds.smooth_functions import enclose_logistic, enclose_tanh
 from .float32 import fraction_to_float32
 from .network import (
@@ -34,7 +35,7 @@ from .strict_json import Refused
 from .trees import TreesNode, reached_leaf
 
 Values = Sequence[float]
-_BITS = 256  # for tanh and sigmoid
+_BITS = 256  # for tanh, exp and their like
 
 
 def _floats_to_float32(values: list[float]) -> Values:
@@ -70,7 +71,7 @@ class Arithmetic:
     rounded: Callable[[list[Any]], Any]  # the results of one operation on all entries
     affine: Callable[[AffineNode], Callable[[Any], Any]]
     divide: Callable[[Any, Any], Any]
-    smooth: Callable[[str, Any], Any]  # tanh and sigmoid
+    smooth: Callable[[str, Any, list[Any]], Any]  # tanh, sigmoid and the other curves
 
 
 def compile_node(
@@ -138,8 +139,11 @@ def _activation_function(kind: str, parameters: list[Any], arithmetic: Arithmeti
             return lambda x: x * slope if x < 0 else x
         case "clip", [low, high]:
             return lambda x: min(max(x, low), high)
+        case "step", _:
+            zero, one = arithmetic.number(0.0), arithmetic.number(1.0)
+            return lambda x: one if x > 0 else zero
         case _:
-            return lambda x: arithmetic.smooth(kind, x)
+            return lambda x: arithmetic.smooth(kind, x, parameters)
 
 
 def _affine_float32(node: AffineNode) -> Callable[[Values], Values]:
@@ -165,14 +169,23 @@ def _divide_float32(x: float, y: float) -> float:
     return found
 
 
-def _smooth_float32(kind: str, x: float) -> float:
+def _smooth_float32(kind: str, x: float, parameters: list[float]) -> float:
     """The float32 number nearest to every number of the enclosure; x is a whole number of 2^-149."""
-    enclose = enclose_tanh if kind == "tanh" else enclose_logistic
-    ends = enclose(int(Fraction(x) * (1 << _BITS)), _BITS)
+    ends = _enclose_curve(kind, int(Fraction(x) * (1 << _BITS)), [p.as_integer_ratio() for p in parameters])
     low, high = (fraction_to_float32(Fraction(end, 1 << _BITS)) for end in ends)
     if low != high:
-        raise Refused("a value of tanh or sigmoid that lies too near to the middle of two float32 numbers")
+        raise Refused(f"a value of {kind} that lies too near to the middle of two float32 numbers")
     return low
+
+
+def _enclose_curve(kind: str, x: int, parameters: list[tuple[int, int]]) -> tuple[int, int]:
+    match kind:
+        case "tanh":
+            return enclose_tanh(x, _BITS)
+        case "sigmoid":
+            return enclose_logistic(x, _BITS)
+        case _:
+            return CURVES[kind](x, x, _BITS, parameters)
 
 
 def _affine_exactly(node: AffineNode) -> Callable[[list[Fraction]], list[Fraction]]:
@@ -207,8 +220,8 @@ def _divide_exactly(x: Fraction, y: Fraction) -> Fraction:
     return x / y
 
 
-def _refuse_smooth(kind: str, x: Fraction) -> NoReturn:
-    raise Refused("a network with tanh or sigmoid has no exact values")
+def _refuse_smooth(kind: str, x: Fraction, parameters: list[Fraction]) -> NoReturn:
+    raise Refused(f"a network with {kind} has no exact values")
 
 
 FLOAT32 = Arithmetic(float, _floats_to_float32, _affine_float32, _divide_float32, _smooth_float32)

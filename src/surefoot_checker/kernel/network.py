@@ -19,6 +19,7 @@ from .strict_json import BadCertificate, expect_integer, expect_list, expect_num
 from .trees import TreesNode, check_trees_node
 
 _PARAMETERS = {"relu": 0, "tanh": 0, "sigmoid": 0, "leaky_relu": 1, "clip": 2}
+_PARAMETERS |= {"step": 0, "exp": 0, "softplus": 0, "elu": 1, "erf": 0, "sqrt": 0, "sin": 0, "cos": 0}
 ENTRIES = 1 << 22  # no value is wider
 Numbers = tuple[float, ...]
 
@@ -47,8 +48,8 @@ class ActivationNode:
     """A function applied to every entry."""
 
     source: int
-    kind: str  # "relu", "tanh", "sigmoid", "leaky_relu" or "clip"
-    parameters: Numbers = ()  # slope below zero; low and high
+    kind: str  # "relu", "tanh", "leaky_relu", "clip", …
+    parameters: Numbers = ()  # slope below zero; low and high; factor of an ELU
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,6 +114,8 @@ def _node_width(node: Node, widths: Sequence[int], place: int) -> int:
                 raise BadCertificate(f"network node {place} divides by zero")
         case ActivationNode(source, kind, parameters):
             fits, width, exact = len(parameters) == _PARAMETERS[kind], widths[source], parameters
+            if kind == "elu" and parameters[0] <= 0:
+                raise BadCertificate(f"network node {place} has a factor that is not positive")
             if kind == "clip" and parameters[0] > parameters[-1]:
                 raise BadCertificate(f"network node {place} clips to an empty range")
         case CombineNode(left, right, _):

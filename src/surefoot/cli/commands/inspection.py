@@ -20,7 +20,7 @@ SAMPLES = 10_000
 @click.option("--output", metavar="NAME", help="Which output of an ONNX network, if it has several.")
 @click.option("--normalize", type=click.Path(path_type=Path), metavar="FILE", help="Observation statistics.")
 @click.option(
-    "--activation", type=click.Choice(["tanh", "relu", "leaky_relu", "sigmoid"]), help="For SB3 zips."
+    "--activation", metavar="tanh|relu|…", help="Of the hidden layers, for SB3 zips that do not say it."
 )
 @click.option("--samples", type=click.IntRange(min=0), default=SAMPLES, show_default=True,
               help="Random inputs for the comparison with onnxruntime; 0 = none.")  # fmt: skip

@@ -38,7 +38,6 @@ from surefoot.engines.reach.walk import (
 from surefoot.engines.reach.walk_options import WalkOptions
 from surefoot.errors import Unsupported
 from surefoot.problem.network import Affine
-from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.reductions.closed_loop import read_closed_loop
 from surefoot.reductions.loop_question import read_question
@@ -87,8 +86,9 @@ class GivenOptions:
 def prepare_problem(problem: Problem) -> tuple[LoopWalk, CellSearch]:
     """`Unsupported` says what does not fit."""
     loop = read_closed_loop(problem)
-    if isinstance(problem.policy, NeuralPolicy):
-        refuse_unknown_nodes(problem.policy.network)
+    for branch in loop.branches:
+        if branch.network is not None:
+            refuse_unknown_nodes(branch.network)
     walk = prepare_walk(loop, read_question(problem, loop.scope, loop.period))
     regions = enumerate_start_regions(loop)
     if not regions:

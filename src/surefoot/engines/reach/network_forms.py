@@ -23,6 +23,7 @@ from surefoot.engines.reach.form_series import (
     spread_of,
 )
 from surefoot.errors import Unsupported
+from surefoot.network import interval
 from surefoot.network.directed_rounding import BoxArray
 from surefoot.network.float32_error import float32_radius
 from surefoot.problem.network import (
@@ -39,6 +40,7 @@ from surefoot.problem.network import (
     Shape,
 )
 
+_UNBOUNDED = {Shape.EXP, Shape.SQRT}  # have no finite bounds over every box
 SLOPE_OFF = 2.0**-48  # of bands, relative to what they are computed from
 SLOPES = 2.0**16  # slopes are whole multiples of 1 / SLOPES, as the checker has them: sets are alike then
 
@@ -395,6 +397,9 @@ def activation_band(
         case Shape.SIGMOID:  # (1 + tanh(x / 2)) / 2
             slope, least, most = _tanh_band(0.5 * low, 0.5 * high)
             return 0.25 * slope, 0.5 + 0.5 * least, 0.5 + 0.5 * most
+        case _:  # between two constants
+            box = interval.ACTIVATION[shape](BoxArray(low, high), parameters)
+            return np.zeros_like(low), box.low, box.high
 
 
 def _round_slope(slope: Array) -> Array:
@@ -505,3 +510,5 @@ def refuse_unknown_nodes(network: Network) -> None:
     for node in network.nodes:
         if not isinstance(node, Affine | Elementwise | Activation | Combine | Pick | Join):
             raise Unsupported(f"reach has no rule for a network node {type(node).__name__}")
+        if isinstance(node, Activation) and node.shape in _UNBOUNDED:
+            raise Unsupported(f"reach has no rule for {node.shape.value} in a network")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
@@ -56,11 +57,22 @@ def translate_shape(_: NetworkBuilder, given: NodeArguments) -> list[Value]:
 
 
 def translate_cast(_: NetworkBuilder, given: NodeArguments) -> list[Value]:
-    """Constants are converted; a signal is float32 already and may only stay so."""
+    """Constants are converted; of signals truth values and indices may become numbers."""
     value, kind = given.value(0), given.integer("to", 1)
-    if kind not in _TYPES or (isinstance(value, TensorSignal) and _TYPES[kind] is not np.float32):
+    if kind not in _TYPES or (isinstance(value, TensorSignal) and not _may_cast(value.kind, _TYPES[kind])):
         raise Unsupported(f"Cast to {tensor_type_name(kind)}", fix="export the network in float32")
-    return [value if isinstance(value, TensorSignal) else KnownTensor(value.array.astype(_TYPES[kind]))]
+    if isinstance(value, TensorSignal):
+        return [replace(value, kind=str(np.dtype(_TYPES[kind])))]
+    return [KnownTensor(value.array.astype(_TYPES[kind]))]
+
+
+def _may_cast(kind: str, wanted: Any) -> bool:
+    """Truth values and indices are numbers as they are; numbers would be rounded, or compared."""
+    return (
+        wanted is np.float32
+        or (kind != "float32" and wanted is not np.bool_)
+        or kind == str(np.dtype(wanted))
+    )
 
 
 def _matrix_product(left: Tensor, right: Tensor) -> Tensor:

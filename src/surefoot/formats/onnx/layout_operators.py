@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -20,6 +21,7 @@ from surefoot.formats.onnx.network_builder import (
     TensorSignal,
     Value,
     normalise_axis,
+    value_kind,
 )
 from surefoot.formats.onnx.protobuf import Tensor, malformed_model
 from surefoot.problem.network import Join
@@ -32,7 +34,7 @@ def translate_movement(builder: NetworkBuilder, given: NodeArguments) -> list[Va
     first = given.value(0)
     if isinstance(first, KnownTensor):
         return [KnownTensor(a) for a in MOVEMENTS[given.op](first.array, given, builder)]
-    return [TensorSignal(first.source, a) for a in MOVEMENTS[given.op](first.layout, given, builder)]
+    return [replace(first, layout=a) for a in MOVEMENTS[given.op](first.layout, given, builder)]
 
 
 def translate_concat(builder: NetworkBuilder, given: NodeArguments) -> list[Value]:
@@ -42,6 +44,7 @@ def translate_concat(builder: NetworkBuilder, given: NodeArguments) -> list[Valu
     builder.reserve(sum(math.prod(p.shape) for p in parts))
     if all(isinstance(p, KnownTensor) for p in parts):
         return [KnownTensor(np.concatenate([p.array for p in parts if isinstance(p, KnownTensor)], axis))]
+    kinds = {value_kind(p) for p in parts}
     numbers, layouts, offset = [], [], 0
     for part in parts:
         if isinstance(part, TensorSignal):
@@ -54,7 +57,7 @@ def translate_concat(builder: NetworkBuilder, given: NodeArguments) -> list[Valu
         layouts.append(np.arange(offset, offset + size, dtype=np.int64).reshape(part.shape))
         offset += size
     layout = np.concatenate(layouts, axis)
-    return [TensorSignal(builder.emit(Join(tuple(numbers)), offset), layout)]
+    return [TensorSignal(builder.emit(Join(tuple(numbers)), offset), layout, kinds.pop())]
 
 
 def _flatten_array(array: Tensor, given: NodeArguments, _: NetworkBuilder) -> list[Tensor]:
@@ -174,6 +177,8 @@ def _keep_array(array: Tensor, _: NodeArguments, __: NetworkBuilder) -> list[Ten
 
 
 def _ignore_dropout(array: Tensor, given: NodeArguments, _: NetworkBuilder) -> list[Tensor]:
+    if given.opset < 7 and not given.flag("is_test", False):
+        raise Unsupported("Dropout in training mode", fix="export in evaluation mode (model.eval())")
     for place, what in ((1, "the ratio"), (2, "the training mode")):
         if given.optional(place) is not None and given.constant_input(place, what).ndim:
             raise malformed_model(f"{what} of Dropout must be one number")

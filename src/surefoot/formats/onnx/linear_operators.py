@@ -26,9 +26,10 @@ from surefoot.formats.onnx.protobuf import Tensor, malformed_model
 from surefoot.problem.network import Affine, Combine, Constant, IndexArray, Pairing, freeze_float32
 
 
-def _emit_affine(
+def emit_affine(
     builder: NetworkBuilder, number: int, weights: Tensor, shape: tuple[int, ...]
 ) -> TensorSignal:
+    """weights @ x of a flat value, in this shape."""
     node = Affine(number, freeze_float32(weights), freeze_float32(np.zeros(weights.shape[0])))
     return row_major_signal(builder.emit(node, weights.shape[0]), shape)
 
@@ -53,10 +54,10 @@ def _emit_product(builder: NetworkBuilder, left: Value, right: Value) -> TensorS
     rows, columns = (_transpose_last(entries), _transpose_last(constant)) if turned else (entries, constant)
     weights, shape = _block_weights(builder, rows, columns, builder.widths[number])
     if not turned:
-        return _emit_affine(builder, number, weights, shape)
+        return emit_affine(builder, number, weights, shape)
     rank, order = len(shape), np.arange(math.prod(shape)).reshape(shape)
     back = order if rank < 2 or 1 in (signal.layout.ndim, constant.ndim) else np.swapaxes(order, -1, -2)
-    return _emit_affine(builder, number, weights[back.ravel()], back.shape)
+    return emit_affine(builder, number, weights[back.ravel()], back.shape)
 
 
 def _transpose_last(array: Tensor) -> Tensor:
@@ -103,6 +104,13 @@ def translate_gemm(builder: NetworkBuilder, given: NodeArguments) -> list[Value]
     result = _emit_product(builder, left, right)
     if bias is not None and broadcast_shape([result.shape, bias.shape]) != result.shape:
         raise ValueError("the bias is larger than the product")
+    if (
+        given.opset < 7
+        and bias is not None
+        and bias.shape != result.shape
+        and not given.flag("broadcast", False)
+    ):
+        raise ValueError("no broadcast is asked for")
     alpha, beta = np.float32(given.number("alpha", 1.0)), np.float32(given.number("beta", 1.0))
     if alpha != 1:
         result = emit_elementwise(builder, result, Constant.MULTIPLY, np.asarray(alpha))
@@ -129,32 +137,42 @@ def translate_reduce_mean(builder: NetworkBuilder, given: NodeArguments) -> list
 
 def _emit_reduction(builder: NetworkBuilder, given: NodeArguments) -> tuple[TensorSignal, int]:
     """Sums over some axes (all if none are named), and how many entries each sum has."""
-    value, named = given.value(0), given.integers("axes")
+    value = given.value(0)
     if isinstance(value, KnownTensor):
         raise Unsupported(f"{given.op} of a constant", fix="fold constants before exporting")
-    axes = named if named is not None else given.integer_list_input(1, "the axes")
-    rank = value.layout.ndim
-    if not axes and given.flag("noop_with_empty_axes", False):
+    places, shape = read_reduced_axes(given, value)
+    if places is None:
         return value, 1
-    summed = {normalise_axis(a, rank) for a in axes} if axes else set(range(rank))
-    kept = [a for a in range(rank) if a not in summed]
-    count = math.prod(value.shape[a] for a in summed)
-    number = builder.flat(value)
-    places = np.transpose(row_major_signal(number, value.shape).layout, [*kept, *sorted(summed)]).reshape(
-        -1, count
-    )
+    number, count = builder.flat(value), places.shape[1]
     builder.reserve(places.shape[0] * builder.widths[number])
     weights = np.zeros((places.shape[0], builder.widths[number]), np.float32)
     weights[np.arange(places.shape[0])[:, None], places] = 1
+    return emit_affine(builder, number, weights, shape), count
+
+
+def read_reduced_axes(given: NodeArguments, value: TensorSignal) -> tuple[IndexArray | None, tuple[int, ...]]:
+    """Row by row the entries that become one, as places in the flat value, and the shape of the result.
+
+    None: the axes are empty, and that means nothing is reduced.
+    """
+    named, rank = given.integers("axes"), value.layout.ndim
+    axes = named if named is not None else given.integer_list_input(1, "the axes")
+    if not axes and given.flag("noop_with_empty_axes", False):
+        return None, value.shape
+    reduced = {normalise_axis(a, rank) for a in axes} if axes else set(range(rank))
+    kept = [a for a in range(rank) if a not in reduced]
+    count, entries = math.prod(value.shape[a] for a in reduced), np.arange(value.layout.size)
+    places = np.transpose(entries.reshape(value.shape), [*kept, *sorted(reduced)]).reshape(-1, count)
     keeps = given.flag("keepdims", True)
-    shape = [1 if a in summed else value.shape[a] for a in range(rank) if keeps or a not in summed]
-    return _emit_affine(builder, number, weights, tuple(shape)), count
+    shape = [1 if a in reduced else value.shape[a] for a in range(rank) if keeps or a not in reduced]
+    return places, tuple(shape)
 
 
 def translate_batch_norm(builder: NetworkBuilder, given: NodeArguments) -> list[Value]:
     """x * m + a per channel, as runtimes do: m = scale / sqrt(variance + epsilon), a = B - mean * m."""
     value = given.value(0)
-    if given.flag("training_mode", False) or given.results > 1 or not given.flag("spatial", True):
+    training = given.flag("training_mode", False) or (given.opset < 7 and not given.flag("is_test", False))
+    if training or given.results > 1 or not given.flag("spatial", True):
         raise Unsupported(
             "BatchNormalization in training mode", fix="export in evaluation mode (model.eval())"
         )
@@ -178,12 +196,6 @@ def translate_batch_norm(builder: NetworkBuilder, given: NodeArguments) -> list[
 def translate_conv(builder: NetworkBuilder, given: NodeArguments) -> list[Value]:
     """A convolution over any number of axes, written out as a dense matrix."""
     value, kernel = given.value(0), given.constant_input(1, "the kernel")
-    if given.text("auto_pad", "NOTSET") not in ("NOTSET", "VALID"):
-        raise Unsupported(
-            f"Conv with auto_pad = {given.text('auto_pad', '')}", fix="export with explicit pads"
-        )
-    if given.text("auto_pad", "NOTSET") == "VALID" and "pads" in given.attributes:
-        raise InvalidProblem("Conv has pads and auto_pad = VALID", fix="keep one of them")
     if not isinstance(value, TensorSignal) or kernel.dtype != np.float32:
         raise Unsupported("Conv of this input", fix="fold constants before exporting")
     groups, axes = given.integer("group", 1), kernel.ndim - 2
@@ -193,12 +205,12 @@ def translate_conv(builder: NetworkBuilder, given: NodeArguments) -> list[Value]
         raise ValueError("the channels do not fit")
     if (given.integers("kernel_shape") or kernel.shape[2:]) != kernel.shape[2:]:
         raise ValueError("kernel_shape is not the shape of the kernel")
-    windows = _window_positions(builder, given, value.shape[2:], kernel.shape[2:])
+    windows = window_positions(builder, given, value.shape[2:], kernel.shape[2:])
     number = builder.flat(value)
     result = (1, kernel.shape[0], *(len(w[0]) for w in windows))
     builder.reserve(math.prod(result) * builder.widths[number])
     weights = _kernel_matrix(kernel, groups, windows, value.shape)
-    convolved = _emit_affine(builder, number, weights.reshape(math.prod(result), -1), result)
+    convolved = emit_affine(builder, number, weights.reshape(math.prod(result), -1), result)
     if given.optional(2) is None:
         return [convolved]
     bias = given.constant_input(2, "the bias")
@@ -207,11 +219,15 @@ def translate_conv(builder: NetworkBuilder, given: NodeArguments) -> list[Value]
     return [emit_elementwise(builder, convolved, Constant.ADD, bias.reshape(-1, *[1] * axes))]
 
 
-def _window_positions(
+def window_positions(
     builder: NetworkBuilder, given: NodeArguments, sizes: tuple[int, ...], kernel: tuple[int, ...]
 ) -> list[list[IndexArray]]:
     """The input position each output reads, for every axis and kernel offset; outside the input: padding."""
-    axes = len(sizes)
+    axes, automatic = len(sizes), given.text("auto_pad", "NOTSET")
+    if automatic not in ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"):
+        raise InvalidProblem(f"{given.op} with an unknown auto_pad", fix="export with explicit pads")
+    if automatic != "NOTSET" and "pads" in given.attributes:
+        raise InvalidProblem(f"{given.op} has pads and auto_pad = {automatic}", fix="keep one of them")
     strides = given.integers("strides") or (1,) * axes
     dilations = given.integers("dilations") or (1,) * axes
     pads = given.integers("pads") or (0,) * 2 * axes
@@ -219,6 +235,9 @@ def _window_positions(
         raise ValueError("one stride and dilation and two pads per axis")
     if min(*strides, *dilations) < 1 or min(pads) < 0:
         raise malformed_model("strides and dilations must be positive, pads not negative")
+    if automatic.startswith("SAME"):
+        reaches = [d * (k - 1) + 1 for d, k in zip(dilations, kernel, strict=True)]
+        pads = _same_pads(sizes, strides, reaches, lower=automatic == "SAME_LOWER")
     windows = []
     for axis, size in enumerate(sizes):
         reach = dilations[axis] * (kernel[axis] - 1) + 1
@@ -229,6 +248,15 @@ def _window_positions(
         first = np.arange(count) * strides[axis] - pads[axis]
         windows.append([first + offset * dilations[axis] for offset in range(kernel[axis])])
     return windows
+
+
+def _same_pads(
+    sizes: tuple[int, ...], strides: tuple[int, ...], reaches: list[int], *, lower: bool
+) -> tuple[int, ...]:
+    """As many outputs as strides fit into the input; an odd pad is at the end, or at the start."""
+    total = [max((-(-n // s) - 1) * s + r - n, 0) for n, s, r in zip(sizes, strides, reaches, strict=True)]
+    less, more = [t // 2 for t in total], [-(-t // 2) for t in total]
+    return (*more, *less) if lower else (*less, *more)
 
 
 def _kernel_matrix(

@@ -17,16 +17,20 @@ import numpy as np
 from surefoot.errors import Unsupported
 from surefoot.formats.onnx.protobuf import MOST_ENTRIES, Attribute, Tensor, malformed_model, quote_onnx_name
 from surefoot.problem.network import (
+    Activation,
     Affine,
     Array32,
     Combine,
     Constant,
     Elementwise,
     IndexArray,
+    IndexInput,
     Join,
     Network,
     Node,
+    Pairing,
     Pick,
+    Shape,
     freeze_float32,
     freeze_indices,
     node_sources,
@@ -50,6 +54,7 @@ class TensorSignal:
 
     source: int
     layout: IndexArray
+    kind: str = "float32"  # or "bool": 1 and 0; "int32", "int64": an index
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -153,6 +158,7 @@ class NetworkBuilder:
     nodes: list[Node] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     reserved: int = 0
+    indices: dict[int, int] = field(default_factory=dict)  # inputs that are whole numbers below these
 
     def reserve(self, entries: int) -> None:
         """Count entries before they are allocated: small files can describe huge networks."""
@@ -171,6 +177,23 @@ class NetworkBuilder:
         self.nodes.append(node)
         self.widths.append(width)
         return len(self.nodes)
+
+    def emit_any(self, node: Node) -> int:
+        """A node that changes no width, or moves entries."""
+        match node:
+            case Pick(_, indices):
+                return self.emit(node, int(indices.size))
+            case Join(several):
+                return self.emit(node, sum(self.widths[s] for s in several))
+            case _:
+                return self.emit(node, self.widths[node_sources(node)[0]])
+
+    def read_index(self, place: int, count: int) -> None:
+        """An input is read as a whole number from 0 to count - 1."""
+        self.indices[place] = min(count, self.indices.get(place, count))
+
+    def index_inputs(self) -> tuple[IndexInput, ...]:
+        return tuple(IndexInput(place, count) for place, count in sorted(self.indices.items()))
 
     def flat(self, signal: TensorSignal) -> int:
         """The number of a network value that holds the signal's entries in order."""
@@ -197,7 +220,7 @@ class NetworkBuilder:
         kept = sorted(needed | {0})
         place = {old: new for new, old in enumerate(kept)}
         nodes = tuple(_renumber_node(self.nodes[n - 1], place) for n in kept if n)
-        return Network(self.widths[0], nodes, name, tuple(self.notes))
+        return Network(self.widths[0], nodes, name, tuple(self.notes), indices=self.index_inputs())
 
 
 def _renumber_node(node: Node, place: Mapping[int, int]) -> Node:
@@ -231,3 +254,45 @@ def emit_elementwise(
             builder.emit(Affine(before.source, before.weights, vector), vector.size), shape
         )
     return row_major_signal(builder.emit(Elementwise(source, kind, vector), vector.size), shape)
+
+
+def negate_signal(builder: NetworkBuilder, signal: TensorSignal) -> TensorSignal:
+    return emit_elementwise(builder, signal, Constant.MULTIPLY, np.array(-1, np.float32))
+
+
+def combine_signals(
+    builder: NetworkBuilder, left: TensorSignal, right: TensorSignal, pairing: Pairing
+) -> TensorSignal:
+    """Entry by entry, after broadcasting."""
+    shape = broadcast_shape([left.shape, right.shape])
+    numbers = [builder.flat(TensorSignal(s.source, np.broadcast_to(s.layout, shape))) for s in (left, right)]
+    node = Combine(numbers[0], numbers[1], pairing)
+    return row_major_signal(builder.emit(node, builder.widths[numbers[0]]), shape)
+
+
+def emit_activation(
+    builder: NetworkBuilder, signal: TensorSignal, shape: Shape, *parameters: float
+) -> TensorSignal:
+    """A function of every entry."""
+    number = builder.flat(signal)
+    node = Activation(number, shape, tuple(float(np.float32(p)) for p in parameters))
+    return row_major_signal(builder.emit(node, builder.widths[number]), signal.shape)
+
+
+def divide_signal(builder: NetworkBuilder, x: TensorSignal, divisor: float) -> TensorSignal:
+    """Every entry divided by one number."""
+    return emit_elementwise(builder, x, Constant.DIVIDE, np.array(divisor, np.float32))
+
+
+def signal_of_constant(builder: NetworkBuilder, value: Value) -> TensorSignal:
+    """A value of the network, where a constant meets one."""
+    if isinstance(value, TensorSignal):
+        return value
+    if value.array.dtype != np.float32:
+        raise Unsupported(f"a {value.array.dtype} constant meets a float32 value", fix="cast it to float32")
+    return row_major_signal(builder.constant(value.array), value.shape)
+
+
+def value_kind(value: Value) -> str:
+    """float32, int64, bool, …"""
+    return str(value.array.dtype) if isinstance(value, KnownTensor) else value.kind

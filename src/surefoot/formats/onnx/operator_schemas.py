@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.formats.onnx.network_builder import KnownTensor, Value
+from surefoot.formats.onnx.network_builder import Value, value_kind
 from surefoot.formats.onnx.protobuf import OnnxNode, malformed_model, quote_onnx_name, tensor_type_name
 
 _TYPES = {
@@ -67,7 +67,7 @@ def check_input_types(step: OnnxNode, values: tuple[Value | None, ...], opset: i
             if form.option != OpSchema.FormalParameterOption.Optional:
                 raise malformed_model(f"{step.op} needs input {place} at opset {opset}")
             continue
-        kind = str(value.array.dtype) if isinstance(value, KnownTensor) else "float32"
+        kind = value_kind(value)
         other = groups.setdefault(form.type_str, kind)
         if other != kind and form.is_homogeneous:
             what = f"{step.op} mixes {other} and {kind} numbers"
@@ -79,7 +79,7 @@ def check_input_types(step: OnnxNode, values: tuple[Value | None, ...], opset: i
 
 def check_declared_type(name: str, value: Value, declared: Mapping[str, int]) -> None:
     """Raise if the file says that a tensor is of another type than the node makes it."""
-    kind = str(value.array.dtype) if isinstance(value, KnownTensor) else "float32"
+    kind = value_kind(value)
     if name in declared and tensor_type_name(declared[name]) != kind:
         said = tensor_type_name(declared[name])
         raise malformed_model(f"{quote_onnx_name(name)} is declared as {said}, but it is {kind}")

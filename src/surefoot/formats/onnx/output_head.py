@@ -47,7 +47,7 @@ def find_head(graph: OnnxGraph, output: str) -> Head:
         return Head(output)
     if last.op in _SOFTMAXES:
         note = f"{_SOFTMAXES[last.op]} head dropped: outputs are logits"
-        if producers.get(output) is not last:  # something still follows: not the last node
+        if not _only_renamed(producers, output, last):  # something still follows: not the last node
             return Head(output)
         return Head(last.inputs[0], "softmax", (note,), ((last.where, _node_axis(graph, last)),))
     if last.attributes().get("select_last_index", 0):
@@ -123,6 +123,14 @@ def _behind_wrappers(producers: Mapping[str, OnnxNode], name: str) -> OnnxNode |
     while step is not None and step.op in _WRAPPERS and step.inputs and seen <= len(producers):
         step, seen = producers.get(step.inputs[0]), seen + 1
     return step
+
+
+def _only_renamed(producers: Mapping[str, OnnxNode], name: str, last: OnnxNode) -> bool:
+    """Is the output that of `last`, but for nodes that only give it another name?"""
+    step, seen = producers.get(name), 0
+    while step is not None and step.op == "Identity" and step.inputs and seen <= len(producers):
+        step, seen = producers.get(step.inputs[0]), seen + 1
+    return step is last
 
 
 def _before_argmax(graph: OnnxGraph, producers: Mapping[str, OnnxNode], last: OnnxNode) -> Head:

@@ -1,7 +1,7 @@
 """From the bytes of an ONNX file to a checked graph; no arithmetic and no shapes yet.
 
-Nothing outside the given bytes is ever read (tensors stored as external data are refused), and every size is
-compared with a limit before anything is allocated.
+Nothing outside the given bytes is read but tensors in files of the folder that is named (`external_data.py`),
+and every size is compared with a limit before anything is allocated.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import gzip
 import io
 import math
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -19,13 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import InvalidProblem, Unsupported, locate_errors
+from surefoot.formats.onnx.external_data import embed_external_data
 from surefoot.formats.untrusted.regular_file import read_model_file
 
 _GZIP = b"\x1f\x8b"
 MOST_BYTES = 512 * 2**20
 MOST_ENTRIES = 2**25  # of one tensor, and of everything a network is made of together
 TREES_DOMAIN = "ai.onnx.ml"
-OLDEST_OPSET = 7  # before it, arithmetic broadcasts by an `axis` attribute
+OLDEST_OPSET = 6
 
 Tensor: TypeAlias = NDArray[Any]
 Attribute: TypeAlias = int | float | str | tuple[int, ...] | tuple[float, ...] | tuple[str, ...] | Tensor
@@ -96,8 +97,11 @@ def unpack_model(data: bytes) -> bytes:
     return data
 
 
-def parse_onnx_graph(data: bytes) -> OnnxGraph:
-    """The graph in an ONNX file, checked as far as it can be without knowing which output is wanted."""
+def parse_onnx_graph(data: bytes, folder: Path | None = None) -> OnnxGraph:
+    """The graph in an ONNX file, checked as far as it can be without knowing which output is wanted.
+
+    `folder`: where tensors that are kept in other files may be; none: they are refused.
+    """
     from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
     from onnx import IR_VERSION, ModelProto
 
@@ -112,7 +116,7 @@ def parse_onnx_graph(data: bytes) -> OnnxGraph:
     if model.ir_version > IR_VERSION:
         what = f"version {model.ir_version} of the format is newer than {IR_VERSION}"
         raise Unsupported(what, where="ir_version", fix="export with an older version, or upgrade onnx")
-    _refuse_external_data(model)
+    embed_external_data(model, folder)
     graph = model.graph
     tensors = {_decode_text(t.name): t for t in graph.initializer}
     given = {_decode_text(i.name): i for i in graph.input if _decode_text(i.name) not in tensors}
@@ -173,7 +177,7 @@ def _opset_version(model: Any, needed: bool) -> int:
         return int(onnx_opset_version())
     if not versions:
         raise malformed_model("no opset version is given", where="opset_import")
-    if len(versions) > 1 and not (trees and len(set(versions)) == 1):  # skl2onnx gives the same one twice
+    if len(set(versions)) > 1:
         raise InvalidProblem("two opset versions are given", where="opset_import", fix="keep one of them")
     newest = onnx_opset_version()
     if versions[0] > newest:
@@ -226,30 +230,6 @@ def _refuse_two_producers(steps: tuple[OnnxNode, ...], tensors: list[str], input
         if name in seen:
             raise malformed_model(f"{quote_onnx_name(name)} is defined twice", where=where)
         seen.add(name)
-
-
-def _refuse_external_data(model: Any) -> None:
-    from onnx import TensorProto
-
-    for tensor in _iterate_tensors(model.graph):
-        if tensor.data_location == TensorProto.EXTERNAL or tensor.external_data:
-            raise Unsupported(
-                "external data is not read",
-                where=f"tensor {quote_onnx_name(_decode_text(tensor.name))}",
-                fix="save the model in one file (onnx.save with save_as_external_data=False)",
-            )
-
-
-def _iterate_tensors(graph: Any) -> Iterator[Any]:
-    """Every tensor in the graph, also inside attributes and nested graphs."""
-    yield from graph.initializer
-    for node in graph.node:
-        for attribute in node.attribute:
-            if attribute.HasField("t"):
-                yield attribute.t
-            yield from attribute.tensors
-            for nested in [attribute.g, *attribute.graphs] if attribute.HasField("g") else attribute.graphs:
-                yield from _iterate_tensors(nested)
 
 
 def _decode_attribute(attribute: Any) -> Attribute:

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from surefoot.errors import InvalidProblem, Unsupported, did_you_mean, locate_errors
+from surefoot.formats.onnx.choice_operators import WHOLE_FLOAT32
 from surefoot.formats.onnx.network_builder import (
     KnownTensor,
     NetworkBuilder,
@@ -43,6 +44,8 @@ from surefoot.formats.onnx.protobuf import (
 from surefoot.formats.onnx.tree_operators import TREE_OPERATORS, translate_tree_node
 from surefoot.problem.network import Network
 
+_INPUTS = ("float32", "int32", "int64")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TranslatedGraph:
@@ -60,23 +63,29 @@ class TranslatedGraph:
 def read_onnx_network(path: Path, *, output: str | None = None) -> Network:
     """The network in a .onnx or .onnx.gz file; `output` names an output or any tensor before it."""
     with locate_errors(str(path)):
-        return read_onnx_bytes(read_model_bytes(path), path.name.split(".")[0], output=output)
+        return read_onnx_bytes(
+            read_model_bytes(path), path.name.split(".")[0], output=output, folder=path.parent
+        )
 
 
-def read_onnx_bytes(data: bytes, name: str = "network", *, output: str | None = None) -> Network:
-    """The network in the bytes of an ONNX file."""
-    return translate_onnx_graph(data, name, output=output).network
+def read_onnx_bytes(
+    data: bytes, name: str = "network", *, output: str | None = None, folder: Path | None = None
+) -> Network:
+    """The network in the bytes of an ONNX file; `folder`: where files with its weights may be."""
+    return translate_onnx_graph(data, name, output=output, folder=folder).network
 
 
-def translate_onnx_graph(data: bytes, name: str, *, output: str | None = None) -> TranslatedGraph:
-    graph = parse_onnx_graph(data)
+def translate_onnx_graph(
+    data: bytes, name: str, *, output: str | None = None, folder: Path | None = None
+) -> TranslatedGraph:
+    graph = parse_onnx_graph(data, folder)
     target = skip_zip_map(graph, _choose_output(graph, output))
     head = find_head(graph, target)
     steps = _needed_nodes(graph, head.scores)
     given, shape = _network_input(graph, steps, head.scores)
     builder = NetworkBuilder([math.prod(shape)])
     builder.notes.extend(head.notes)
-    values: dict[str, Value] = {given: row_major_signal(0, shape)}
+    values: dict[str, Value] = {given: _input_signal(builder, graph, given, shape)}
     for step in steps:
         _translate_node(builder, graph, step, values, head)
     result = _output_signal(head, values)
@@ -167,7 +176,7 @@ def _network_input(graph: OnnxGraph, steps: tuple[OnnxNode, ...], target: str) -
 
 def _input_shape(graph: OnnxGraph, name: str) -> tuple[int, ...]:
     kind, declared = graph.input_kinds[name], graph.inputs[name]
-    if kind != 1:  # TensorProto.FLOAT
+    if tensor_type_name(kind) not in _INPUTS:
         raise Unsupported(f"{tensor_type_name(kind)} input", fix="export the network in float32")
     fix = "export with fixed dimensions (only the first may be symbolic, for the batch)"
     if declared is None:
@@ -183,6 +192,18 @@ def _input_shape(graph: OnnxGraph, name: str) -> tuple[int, ...]:
             f"shape {list(shape)} has more than {MOST_ENTRIES} entries", fix="use a smaller input"
         )
     return shape
+
+
+def _input_signal(
+    builder: NetworkBuilder, graph: OnnxGraph, name: str, shape: tuple[int, ...]
+) -> TensorSignal:
+    """The input; whole numbers are read as such, and must be whole numbers that float32 has."""
+    kind = tensor_type_name(graph.input_kinds[name])
+    if kind != "float32":
+        for place in range(math.prod(shape)):
+            builder.read_index(place, WHOLE_FLOAT32)
+        builder.note(f"input {quote_onnx_name(name)} is of whole numbers ({kind})")
+    return replace(row_major_signal(0, shape), kind=kind)
 
 
 def _translate_node(
@@ -253,8 +274,8 @@ def _check_operation(step: OnnxNode) -> None:
         raise Unsupported(
             f"{step.op} is supported only at the end", fix="choose an output before it (--output)"
         )
-    listed = ", ".join(sorted([*OPERATIONS, "ArgMax", "LogSoftmax", "Softmax"]))
-    raise Unsupported(f"operation {quote_onnx_name(step.op)} is not supported", fix=f"use only {listed}")
+    fix = "write it with others, such as Gemm, Add, Mul, Relu, Tanh (docs/reference/policies.md lists all)"
+    raise Unsupported(f"operation {quote_onnx_name(step.op)} is not supported", fix=fix)
 
 
 def _input_values(graph: OnnxGraph, step: OnnxNode, values: dict[str, Value]) -> tuple[Value | None, ...]:

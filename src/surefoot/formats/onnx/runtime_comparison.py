@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.errors import SolverFailure, missing_backend
-from surefoot.formats.onnx.protobuf import read_model_bytes
+from surefoot.formats.onnx.protobuf import read_model_bytes, tensor_type_name
 from surefoot.formats.onnx.reader import TranslatedGraph, translate_onnx_graph
 from surefoot.network.tree_bounds import tree_magnitudes, tree_ranges
 from surefoot.problem.meaning.inference import infer_all_values
 from surefoot.problem.network import (
+    CURVED,
     Activation,
     Affine,
     Array32,
@@ -37,8 +38,9 @@ from surefoot.problem.tree_ensemble import TreeEnsemble, count_addends
 
 Array64: TypeAlias = NDArray[np.float64]
 _CHUNK = 2**16  # numbers in a value at a time: they stay in the cache
+_MOST_INDEX = 50  # where any whole number may be given
 _UNIT = 2.0**-24  # relative error of one float32 operation
-_SMOOTH = 1e-6  # absolute error granted to another library's tanh and sigmoid
+_SMOOTH = 1e-6  # absolute error granted to another library's tanh, exp and their like
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +58,8 @@ def compare_with_onnxruntime(
     source: Path | bytes, network: Network, *, samples: int = 10_000, seed: int = 0, output: str | None = None
 ) -> Comparison:
     """Run both on random inputs in [-1, 1]; `network` was read from `source` with the same `output`."""
-    data = source if isinstance(source, bytes) else read_model_bytes(source)
-    reading = translate_onnx_graph(data, network.name, output=output)
+    data, folder = (source, None) if isinstance(source, bytes) else (read_model_bytes(source), source.parent)
+    reading = translate_onnx_graph(data, network.name, output=output, folder=folder)
     run = _Runner(reading)
     random = np.random.default_rng(seed)
     largest, different, ties, unexplained = 0.0, 0, 0, 0
@@ -65,6 +67,8 @@ def compare_with_onnxruntime(
     for start in range(0, samples, chunk):
         size = (min(chunk, samples - start), network.width)
         inputs = random.uniform(-1, 1, size).astype(np.float32)
+        for index in network.indices:
+            inputs[:, index.place] = random.integers(0, min(index.count, _MOST_INDEX), size[0])
         values = infer_all_values(network, inputs)
         ours, theirs = values[-1].astype(np.float64), run(inputs).astype(np.float64)
         if reading.transformed and ours.shape == theirs.shape:
@@ -105,12 +109,15 @@ class _Runner:
 
     def __init__(self, reading: TranslatedGraph) -> None:
         self.shape, self.name = reading.shape, reading.input
+        self.kind = np.dtype(tensor_type_name(reading.graph.input_kinds[reading.input]))
         self.single = _open_session(reading, batched=False)
         self.batched = _open_session(reading, batched=True) if _may_batch(reading) else None
 
     def __call__(self, inputs: Array32) -> Array32:
         if self.batched is not None:
-            together = _run_session(self.batched, self.name, inputs.reshape(-1, *self.shape[1:]))
+            together = _run_session(
+                self.batched, self.name, inputs.astype(self.kind).reshape(-1, *self.shape[1:])
+            )
             few = self._one_by_one(inputs[:2])
             if together is not None and together.size == len(inputs) * few.shape[1]:
                 rows = together.reshape(len(inputs), -1)
@@ -122,7 +129,8 @@ class _Runner:
         return self._one_by_one(inputs)
 
     def _one_by_one(self, inputs: Array32) -> Array32:
-        results = [_run_session(self.single, self.name, row.reshape(self.shape)) for row in inputs]
+        rows = inputs.astype(self.kind)
+        results = [_run_session(self.single, self.name, row.reshape(self.shape)) for row in rows]
         if any(r is None for r in results):
             raise SolverFailure("onnxruntime fails on this network", fix="compare with another runtime")
         return np.array([r.ravel() for r in results if r is not None], np.float32)
@@ -152,7 +160,9 @@ def _open_session(reading: TranslatedGraph, *, batched: bool) -> Any:
     weights = [i for i in model.graph.input if i.name in reading.graph.tensors]
     shape = ["batch" if batched else 1, *reading.shape[1:]] if _may_batch(reading) else [*reading.shape]
     del model.graph.input[:]
-    model.graph.input.append(helper.make_tensor_value_info(reading.input, TensorProto.FLOAT, shape))
+    model.graph.input.append(
+        helper.make_tensor_value_info(reading.input, reading.graph.input_kinds[reading.input], shape)
+    )
     model.graph.input.extend(weights)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.log_severity_level = 1, 4
@@ -164,7 +174,7 @@ def _open_session(reading: TranslatedGraph, *, batched: bool) -> Any:
         raise SolverFailure(f"onnxruntime cannot load it: {str(error).splitlines()[0][:200]}") from None
 
 
-def _run_session(session: Any, name: str, inputs: Array32) -> Array32 | None:
+def _run_session(session: Any, name: str, inputs: NDArray[Any]) -> Array32 | None:
     from onnxruntime.capi import onnxruntime_pybind11_state as state
 
     try:
@@ -194,8 +204,8 @@ def _node_difference(node: Node, values: list[Array32], apart: list[Array64], si
             # Folded batch normalisation: the constants themselves may be rounded differently.
             return moved + 8 * _UNIT * (size + moved + np.abs(constant)) + 1e-37
         case Activation(source, shape, parameters):
-            slope = max(1.0, abs(parameters[0])) if shape is Shape.LEAKY_RELU else 1.0
-            extra = _SMOOTH if shape in (Shape.TANH, Shape.SIGMOID) else 0.0
+            slope = _steepest_slope(shape, parameters, values[source], apart[source], size)
+            extra = _SMOOTH * np.maximum(size, 1.0) if shape in CURVED - {Shape.STEP} else 0.0
             return slope * apart[source] * (1 + 4 * _UNIT) + 2 * _UNIT * size + extra
         case Combine(left, right, pairing):
             return _pair_difference(pairing, (values[left], values[right]), (apart[left], apart[right]), size)
@@ -207,6 +217,25 @@ def _node_difference(node: Node, values: list[Array32], apart: list[Array64], si
             other_leaf = (apart[source] > 0).any(axis=1, keepdims=True)
             sums = 2 * _UNIT * count_addends(node) * tree_magnitudes(node)
             return np.where(other_leaf, tree_ranges(node), 0.0) + sums
+
+
+def _steepest_slope(
+    shape: Shape, parameters: tuple[float, ...], x: Array32, apart: Array64, size: Array64
+) -> Array64 | float:
+    """By how much an activation stretches a difference in its input."""
+    match shape:
+        case Shape.LEAKY_RELU | Shape.ELU:
+            return max(1.0, abs(parameters[0]))
+        case Shape.STEP:
+            return np.where(apart < np.abs(x), 0.0, np.inf)
+        case Shape.EXP:
+            return np.asarray(size * np.exp(apart))
+        case Shape.SQRT:
+            return np.where(x > apart, 1.0 / np.sqrt(np.maximum(x - apart, 1e-300)), np.inf)
+        case Shape.ERF:
+            return 1.13
+        case _:
+            return 1.0
 
 
 def _difference_scale(kind: Constant, constant: Array32) -> Array64:

@@ -1,49 +1,52 @@
-"""The `data` member of a Stable-Baselines3 zip: only what stands in it as plain text.
-
-Entries beyond JSON are stored as a pickle (`:serialized:`, never decoded) beside their fields, printed with
-`str`: a box of actions has `"low": "[-1. -2.]"`. numpy prints 8 digits after the point, so a bound that uses
-all of them may have been rounded; a note says so.
-"""
+"""The `data` member of a Stable-Baselines3 zip: only what stands in it as plain text."""
 
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
-from math import prod
 from typing import Any
 
 from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.formats.untrusted.sb3_spaces import (
+    ActionSpace,
+    ObservedPart,
+    read_action_space,
+    read_observation_space,
+)
 
 MOST_BYTES = 32 << 20
-_SPACE = re.compile(r"<class '(?:gymnasium|gym)\.spaces\.\w+\.(\w+)'>", re.ASCII)
-_NUMBER = re.compile(r"[-+]?(?:inf|(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d{1,3})?)", re.ASCII)
-_FULL_PRECISION = re.compile(r"\.\d{8}", re.ASCII)
-_POLICY_MODULES = ("common", "dqn", "sac", "td3")
-_FLATTEN = "<class 'stable_baselines3.common.torch_layers.FlattenExtractor'>"
-_FIX = "PPO, A2C, DQN, SAC and TD3 with MlpPolicy are read"
-
-
-@dataclass(frozen=True, slots=True)
-class ActionBox:
-    """The action space: `Discrete` with `width` choices, or `Box` with `width` numbers and their bounds."""
-
-    kind: str
-    width: int
-    low: tuple[float, ...] | None = None
-    high: tuple[float, ...] | None = None
+READ = "PPO, A2C, DQN, SAC, TD3, DDPG, and TRPO, MaskablePPO, QRDQN, TQC, ARS of sb3-contrib are read"
+_POLICY_MODULES = (
+    *(f"stable_baselines3.{name}.policies" for name in ("common", "dqn", "sac", "td3")),
+    *(f"sb3_contrib.{name}.policies" for name in ("common.maskable", "qrdqn", "tqc", "ars")),
+)
+_EXTRACTORS = {
+    f"<class 'stable_baselines3.common.torch_layers.{name}'>"
+    for name in ("FlattenExtractor", "CombinedExtractor")
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Sb3Settings:
-    observations: int  # entries of a flattened observation
-    actions: ActionBox
-    has_clip_range: bool  # PPO has it, A2C does not
+    parts: tuple[ObservedPart, ...]  # of an observation, in the order of the first layer
+    actions: ActionSpace
+    algorithm: str  # as far as the keys and the class tell: "ARS", "MaskablePPO", …; empty: the weights tell
     options_are_clear: bool  # whether policy_kwargs can be read without unpickling
     activation: str | None  # as printed, if it was given
-    squash_output: bool
+    squash_output: bool | None
     clip_mean: float | None
+    linear: bool  # ARS with a single layer, which neither squashes nor has a bias by itself
     notes: tuple[str, ...]
+
+    @property
+    def observations(self) -> int:
+        """Numbers of an observation, flattened."""
+        return sum(part.width for part in self.parts)
+
+    @property
+    def features(self) -> int:
+        """Inputs of the first layer."""
+        return sum(part.features for part in self.parts)
 
 
 def read_sb3_settings(data: bytes, where: str) -> Sb3Settings:
@@ -56,105 +59,58 @@ def read_sb3_settings(data: bytes, where: str) -> Sb3Settings:
         raise InvalidProblem("`data` is not JSON", where=where) from problem
     if not isinstance(fields, dict):
         raise InvalidProblem("`data` is not a JSON object", where=where)
-    _check_policy_class(fields, where)
+    module, about = _read_policy_class(fields, where)
     options = fields.get("policy_kwargs")
     clear = isinstance(options, dict) and not (
         ":serialized:" in options and options.keys() <= {":type:", ":serialized:"}
     )
     options = options if isinstance(options, dict) else {}
-    extractor = options.get("features_extractor_class", _FLATTEN)
-    if extractor != _FLATTEN:
+    extractor = options.get("features_extractor_class")
+    if extractor is not None and extractor not in _EXTRACTORS:
         raise Unsupported(
-            f"features extractor {str(extractor)[:120]}", fix=_FIX, where=f"{where}.policy_kwargs"
+            f"features extractor {str(extractor)[:120]}", fix=READ, where=f"{where}.policy_kwargs"
         )
     activation, clip_mean = options.get("activation_fn"), options.get("clip_mean")
-    actions, notes = _read_actions(fields, f"{where}.action_space")
+    actions, notes = read_action_space(fields, f"{where}.action_space")
+    squash = options.get("squash_output")
     return Sb3Settings(
-        observations=_observation_width(fields, f"{where}.observation_space"),
+        parts=read_observation_space(
+            fields,
+            f"{where}.observation_space",
+            divides_images=options.get("normalize_images") is not False,
+        ),
         actions=actions,
-        has_clip_range="clip_range" in fields,
+        algorithm=_name_algorithm(fields, module),
         options_are_clear=clear,
         activation=None if activation is None else str(activation)[:120],
-        squash_output=options.get("squash_output") is True,
+        squash_output=squash if isinstance(squash, bool) else None,
         clip_mean=float(clip_mean) if isinstance(clip_mean, int | float) else None,
+        linear=about.lstrip().startswith("Linear policy network for ARS"),
         notes=notes,
     )
 
 
-def _check_policy_class(fields: dict[str, Any], where: str) -> None:
-    """Refuse a policy class of another package: its forward pass may be anything."""
+def _read_policy_class(fields: dict[str, Any], where: str) -> tuple[str, str]:
+    """Module and description; refuse a class of another package: its forward pass may be anything."""
     entry = fields.get("policy_class")
     module = entry.get("__module__") if isinstance(entry, dict) else None
-    if not isinstance(module, str):
+    if not isinstance(entry, dict) or not isinstance(module, str):
         raise Unsupported(
-            "the file does not say which policy class it holds", fix=_FIX, where=f"{where}.policy_class"
+            "the file does not say which policy class it holds", fix=READ, where=f"{where}.policy_class"
         )
-    if module in (f"stable_baselines3.{name}.policies" for name in _POLICY_MODULES):
-        return
+    if module in _POLICY_MODULES:
+        return module, str(entry.get("__doc__", ""))
     kind = "recurrent policy" if "recurrent" in module else "policy class"
-    raise Unsupported(f"{kind} from `{module[:120]}`", fix=_FIX, where=f"{where}.policy_class")
+    raise Unsupported(f"{kind} from `{module[:120]}`", fix=READ, where=f"{where}.policy_class")
 
 
-def _read_space(fields: dict[str, Any], name: str, where: str) -> tuple[str, dict[str, Any]]:
-    entry = fields.get(name)
-    if not isinstance(entry, dict):
-        raise InvalidProblem(f"`data` has no {name}", where=where)
-    found = _SPACE.fullmatch(str(entry.get(":type:")))
-    if not found:
-        raise Unsupported(f"{name} of type {str(entry.get(':type:'))[:120]}", where=where)
-    return found[1], entry
-
-
-def _observation_width(fields: dict[str, Any], where: str) -> int:
-    kind, entry = _read_space(fields, "observation_space", where)
-    if kind == "Discrete":
-        raise Unsupported("Discrete observations (one-hot)", fix="observe a Box", where=where)
-    if kind == "Dict":
-        raise Unsupported("Dict observations (MultiInput policy)", fix="observe a Box", where=where)
-    if kind != "Box":
-        raise Unsupported(f"{kind} observations", fix="observe a Box", where=where)
-    shape = _read_shape(entry, where)
-    if entry.get("dtype") == "uint8" and len(shape) == 3:
-        raise Unsupported("image observations (CNN policy)", fix="observe a Box of floats", where=where)
-    return prod(shape)
-
-
-def _read_actions(fields: dict[str, Any], where: str) -> tuple[ActionBox, tuple[str, ...]]:
-    kind, entry = _read_space(fields, "action_space", where)
-    if kind == "Discrete":
-        count, start = str(entry.get("n")), str(entry.get("start", 0))
-        if not re.fullmatch(r"[1-9]\d{0,5}", count, re.ASCII):
-            raise InvalidProblem("the number of actions is not readable", where=where)
-        shifted = f"action i is output i: the library ignores the space's start ({start[:20]})"
-        return ActionBox(kind, int(count)), (shifted,) if start != "0" else ()
-    if kind != "Box":
-        raise Unsupported(f"{kind} actions", fix="Discrete and Box actions are read", where=where)
-    width = prod(_read_shape(entry, where))
-    low, high = (_parse_bounds(entry, name, width, where) for name in ("low", "high"))
-    if any(a > b for a, b in zip(low, high, strict=True)):
-        raise InvalidProblem("an action bound has low above high", where=where)
-    rounded = any(_FULL_PRECISION.search(str(entry[name])) for name in ("low", "high"))
-    note = "action bounds are printed in the file with 8 digits after the point; they may have been rounded"
-    return ActionBox(kind, width, low, high), (note,) if rounded else ()
-
-
-def _read_shape(entry: dict[str, Any], where: str) -> tuple[int, ...]:
-    shape = entry.get("_shape")
-    if not isinstance(shape, list) or not shape or len(shape) > 8:
-        raise InvalidProblem("the shape is not readable", where=where)
-    if not all(type(n) is int and 0 < n < 1 << 24 for n in shape) or prod(shape) > 1 << 24:
-        raise InvalidProblem("the shape is not readable", where=where)
-    return tuple(shape)
-
-
-def _parse_bounds(entry: dict[str, Any], name: str, width: int, where: str) -> tuple[float, ...]:
-    """Bounds from the text that numpy prints for an array of any shape."""
-    text = entry.get(name)
-    if not isinstance(text, str):
-        raise Unsupported(f"the bound `{name}` is only there as a pickle", where=where)
-    if "..." in text:
-        raise Unsupported(f"the bound `{name}` is abbreviated in the file", where=where)
-    words = text.replace("[", " ").replace("]", " ").split()
-    if len(words) != width or not all(_NUMBER.fullmatch(word) for word in words):
-        raise InvalidProblem(f"the bound `{name}` is not a list of {width} numbers", where=where)
-    return tuple(float(word) for word in words)
+def _name_algorithm(fields: dict[str, Any], module: str) -> str:
+    """What keys and class tell that the names of the weights do not."""
+    for name, part in (("MaskablePPO", "maskable"), ("QRDQN", "qrdqn"), ("TQC", "tqc"), ("ARS", ".ars.")):
+        if part in module:
+            return name
+    if "stable_baselines3.common" in module:
+        return "PPO" if "clip_range" in fields else "TRPO" if "cg_max_steps" in fields else "A2C"
+    if "td3" in module:
+        return "DDPG" if (fields.get("policy_delay"), fields.get("target_noise_clip")) == (1, 0) else "TD3"
+    return ""

@@ -23,6 +23,7 @@ _OTHER_STORAGES = {  # known by name so that the message can say what they hold
     "torch.ByteStorage": "uint8",
     "torch.BoolStorage": "bool",
 }
+_DEEPEST = 60  # points in a name
 _SYMBOLS = frozenset([_DICTIONARY, _TENSOR, _FLOATS, *_OTHER_STORAGES])
 
 
@@ -32,14 +33,7 @@ def is_torch_archive(archive: Archive) -> bool:
 
 def read_state_dict(data: bytes, where: str) -> dict[str, Array32]:
     """The state dict that `torch.save` wrote: every tensor by name, in the order of the file."""
-    archive = open_archive(data, where)
-    name = _pickle_name(archive)
-    if name is None:
-        raise InvalidProblem("this is not a torch file: the zip has no `data.pkl`", where=where)
-    folder = name.removesuffix("data.pkl")
-    if f"{folder}byteorder" in archive.sizes and read_member(archive, f"{folder}byteorder") != b"little":
-        raise Unsupported("the tensors are big-endian", where=where)
-    top = read_pickle(read_member(archive, name), permits=_SYMBOLS.__contains__, where=f"{where}/data.pkl")
+    archive, folder, top = _open_torch_file(data, where)
     entries = top.items if isinstance(top, PickleRecord) and str(top.symbol) == _DICTIONARY else top
     if not isinstance(entries, dict):
         raise InvalidProblem("the torch file holds no state dict", where=where)
@@ -49,6 +43,57 @@ def read_state_dict(data: bytes, where: str) -> dict[str, Array32]:
             raise InvalidProblem("the torch file holds something other than named tensors", where=where)
         tensors[key] = _read_tensor(value, archive, folder, f"{where}/{key}")
     return tensors
+
+
+def _open_torch_file(data: bytes, where: str) -> tuple[Archive, str, Value]:
+    """The archive, its folder, and what its pickle describes."""
+    archive = open_archive(data, where)
+    name = _pickle_name(archive)
+    if name is None:
+        raise InvalidProblem("this is not a torch file: the zip has no `data.pkl`", where=where)
+    folder = name.removesuffix("data.pkl")
+    if f"{folder}byteorder" in archive.sizes and read_member(archive, f"{folder}byteorder") != b"little":
+        raise Unsupported("the tensors are big-endian", where=where)
+    top = read_pickle(read_member(archive, name), permits=_SYMBOLS.__contains__, where=f"{where}/data.pkl")
+    return archive, folder, top
+
+
+def read_named_tensors(data: bytes, where: str) -> dict[str, Array32 | str]:
+    """Every tensor of a file by name, dictionaries inside it with a point between the names.
+
+    Of a tensor that is not float32 the name of its type; numbers and texts beside the tensors are left out.
+    """
+    archive, folder, top = _open_torch_file(data, where)
+    found: dict[str, Array32 | str] = {}
+    _collect_tensors(top, "", archive, folder, where, found)
+    if not found:
+        raise InvalidProblem("the torch file holds no named tensors", where=where)
+    return found
+
+
+def _collect_tensors(
+    value: Value, prefix: str, archive: Archive, folder: str, where: str, found: dict[str, Array32 | str]
+) -> None:
+    if isinstance(value, PickleRecord) and str(value.symbol) == _TENSOR:
+        kind = _storage_kind(value)
+        found[prefix] = (
+            _read_tensor(value, archive, folder, f"{where}/{prefix}") if kind == "float32" else kind
+        )
+        return
+    entries = value.items if isinstance(value, PickleRecord) and str(value.symbol) == _DICTIONARY else value
+    if not isinstance(entries, dict) or prefix.count(".") > _DEEPEST:
+        return
+    for key, inner in entries.items():
+        if isinstance(key, str):
+            _collect_tensors(inner, f"{prefix}.{key}" if prefix else key, archive, folder, where, found)
+
+
+def _storage_kind(record: PickleRecord) -> str:
+    match record.arguments:
+        case (Persistent(("storage", Symbol() as symbol, *_)), *_):
+            return "float32" if str(symbol) == _FLOATS else _OTHER_STORAGES.get(str(symbol), str(symbol))
+        case _:
+            return "float32"  # what is wrong with it is said where it is read
 
 
 def _pickle_name(archive: Archive) -> str | None:

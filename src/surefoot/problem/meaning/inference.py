@@ -1,9 +1,9 @@
 """What a network computes: the reference that every kernel, encoding and replay is tested against.
 
 Every operation is IEEE float32, rounded to nearest. Sums over inputs run sequentially from the first input to
-the last, the bias is added at the end, nothing is fused; trees are added from
-the first to the last. tanh and sigmoid are correctly rounded. The work is
-vectorised over the batch and over outputs only, which does not change any result.
+the last, the bias is added at the end, nothing is fused; trees are added from the first to the last. tanh,
+exp and their like are correctly rounded. The work is vectorised over the batch and over outputs only, which
+does not change any result.
 """
 
 from __future__ import annotations
@@ -30,12 +30,15 @@ from surefoot.problem.network import (
     Shape,
 )
 from surefoot.problem.tree_ensemble import TreeEnsemble, find_leaves
+from surefoot.term.elementary import PI, elementary_decimal
 from surefoot.term.float32 import round_to_float32
 
 _ROWS = 512  # rows worked on at a time, so that they stay in the cache; no effect on results
 _WIDE = 160  # outputs
 _DIGITS = Context(prec=140)
 _UNSURE = 2.0**-49  # relative error that numpy's double tanh and exp surely stay below
+_LARGEST_ANGLE = 2.0**20  # up to here numpy's sine surely keeps that
+_LEAST_TERM = Decimal(10) ** -125
 
 
 def infer_outputs(network: Network, inputs: Array32) -> Array32:
@@ -135,6 +138,54 @@ def _sigmoid_float32(x: Array32, _: tuple[np.float32, ...]) -> Array32:
     return _correctly_rounded(x, 1.0 / (1.0 + np.exp(-wide)), _exact_sigmoid)
 
 
+def _step_float32(x: Array32, _: tuple[np.float32, ...]) -> Array32:
+    return np.where(np.isnan(x), x, x > 0).astype(np.float32)
+
+
+def _exp_float32(x: Array32, _: tuple[np.float32, ...]) -> Array32:
+    return _correctly_rounded(x, np.exp(x.astype(np.float64)), _DIGITS.exp)
+
+
+def _softplus_float32(x: Array32, _: tuple[np.float32, ...]) -> Array32:
+    return _correctly_rounded(x, np.logaddexp(0.0, x.astype(np.float64)), _exact_softplus)
+
+
+def _elu_float32(x: Array32, parameters: tuple[np.float32, ...]) -> Array32:
+    below, factor = np.minimum(x, np.float32(0)), Decimal(float(parameters[0]))
+
+    def exactly(value: Decimal) -> Decimal:
+        return _DIGITS.multiply(factor, _DIGITS.subtract(_DIGITS.exp(value), Decimal(1)))
+
+    close = float(parameters[0]) * np.expm1(below.astype(np.float64))
+    return np.where(x > 0, x, _correctly_rounded(below, close, exactly))
+
+
+def _erf_float32(x: Array32, _: tuple[np.float32, ...]) -> Array32:
+    from scipy.special import erf
+
+    return _correctly_rounded(x, erf(x.astype(np.float64)), _exact_erf)
+
+
+def _sqrt_float32(x: Array32, _: tuple[np.float32, ...]) -> Array32:
+    return np.sqrt(x)
+
+
+def _sin_float32(x: Array32, _: tuple[np.float32, ...]) -> Array32:
+    return _wave_float32(x, np.sin, "sin")
+
+
+def _cos_float32(x: Array32, _: tuple[np.float32, ...]) -> Array32:
+    return _wave_float32(x, np.cos, "cos")
+
+
+def _wave_float32(
+    x: Array32, wave: Callable[[NDArray[np.float64]], NDArray[np.float64]], name: str
+) -> Array32:
+    """No value for angles that the exact sine refuses."""
+    angle = np.where(abs(x) < _LARGEST_ANGLE, x, np.nan).astype(np.float64)
+    return _correctly_rounded(x, wave(angle), lambda value: elementary_decimal(name, value))
+
+
 def _correctly_rounded(
     x: Array32, close: NDArray[np.float64], exactly: Callable[[Decimal], Decimal]
 ) -> Array32:
@@ -154,8 +205,24 @@ def _exact_tanh(x: Decimal) -> Decimal:
     return _DIGITS.divide(_DIGITS.subtract(e, Decimal(1)), _DIGITS.add(e, Decimal(1)))
 
 
+def _exact_softplus(x: Decimal) -> Decimal:
+    return x if x > 400 else _DIGITS.ln(_DIGITS.add(Decimal(1), _DIGITS.exp(x)))
+
+
+def _exact_erf(x: Decimal) -> Decimal:
+    """2 / sqrt(pi) times the sum of (-1)^n x^(2n + 1) / (n! (2n + 1)); beyond 5 float32 has only 1."""
+    if abs(x) > 5:
+        return Decimal(1).copy_sign(x)
+    square, power, total, n = _DIGITS.multiply(x, x), x, x, 0
+    while abs(power) > abs(x) * _LEAST_TERM:
+        n += 1
+        power = _DIGITS.divide(_DIGITS.multiply(power.copy_negate(), square), Decimal(n))
+        total = _DIGITS.add(total, _DIGITS.divide(power, Decimal(2 * n + 1)))
+    return _DIGITS.divide(_DIGITS.multiply(total, Decimal(2)), _DIGITS.sqrt(PI))
+
+
 def _exact_sigmoid(x: Decimal) -> Decimal:
-    return _DIGITS.divide(Decimal(1), _DIGITS.add(Decimal(1), _DIGITS.exp(-x)))
+    return _DIGITS.divide(Decimal(1), _DIGITS.add(Decimal(1), _DIGITS.exp(x.copy_negate())))
 
 
 CONSTANT: dict[Constant, Callable[[Array32, Array32], Array32]] = {
@@ -175,4 +242,12 @@ ACTIVATION: dict[Shape, Callable[[Array32, tuple[np.float32, ...]], Array32]] = 
     Shape.CLIP: _clip_float32,
     Shape.TANH: _tanh_float32,
     Shape.SIGMOID: _sigmoid_float32,
+    Shape.STEP: _step_float32,
+    Shape.EXP: _exp_float32,
+    Shape.SOFTPLUS: _softplus_float32,
+    Shape.ELU: _elu_float32,
+    Shape.ERF: _erf_float32,
+    Shape.SQRT: _sqrt_float32,
+    Shape.SIN: _sin_float32,
+    Shape.COS: _cos_float32,
 }

@@ -19,10 +19,11 @@ from surefoot.problem.policy import (
 )
 from surefoot.problem.validate.dropped_head import check_action_selection
 from surefoot.problem.validate.scope import NameScope, state_scope
-from surefoot.term.printer import show_term
+from surefoot.term.interval import defined_span
+from surefoot.term.printer import abbreviate_term, show_term
 from surefoot.term.reserved_names import chosen_name
 from surefoot.term.term import free_names
-from surefoot.term.types import BOOL, REAL
+from surefoot.term.types import BOOL, INT, REAL, unbounded_type
 
 
 def check_policy(policy: Policy, environment: Environment, where: str = "policy") -> None:
@@ -81,6 +82,7 @@ def _check_neural(policy: NeuralPolicy, environment: Environment, state: NameSco
             state.require(term, REAL, place)
     check_action_selection(policy, f"{where}.choose")
     _check_count("inputs", policy.network.width, "observed terms", policy.observe, where, show_term)
+    _check_indices(policy, state, where)
     outputs = policy.network.outputs
     if environment.controls or policy.choose is Choose.VALUE:
         _check_control_values(policy, environment, where)
@@ -92,6 +94,21 @@ def _check_neural(policy: NeuralPolicy, environment: Environment, state: NameSco
     else:
         _check_labels(policy.actions, environment, where)
     _check_count("outputs", outputs, "actions", action_names(policy, environment), where)
+
+
+def _check_indices(policy: NeuralPolicy, state: NameScope, where: str) -> None:
+    """Where the network reads an index, a whole number of its range is observed."""
+    for index in policy.network.indices:
+        term = policy.observe[index.place]
+        place, wanted = f"{where}.observe[{index.place}]", f"a whole number from 0 to {index.count - 1}"
+        found = state.kind(term, place)
+        span = defined_span(term, state.kinds) if unbounded_type(found) == INT else None
+        low, high = (0, 1) if found == BOOL else (None, None) if span is None else (span.low, span.high)
+        if low is None or high is None or low < 0 or high > index.count - 1:
+            shown = abbreviate_term(term)
+            what = f"input {index.place} of the network is {wanted}, but `{shown}` may be another"
+            fix = f"observe an integer variable of that range, or limit it: min(max(x, 0), {index.count - 1})"
+            raise InvalidProblem(what, fix=fix, where=place)
 
 
 def _check_control_values(policy: NeuralPolicy, environment: Environment, where: str) -> None:

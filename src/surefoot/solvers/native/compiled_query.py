@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.network.directed_rounding import Array
-from surefoot.problem.network import Activation, Network, Shape
+from surefoot.problem.network import CURVED, Activation, Network
 from surefoot.query.query import NetworkCall, QueryVariable
 from surefoot.term.linear import LinearForm
 
@@ -78,8 +78,8 @@ class CompiledQuery:
 
 
 def is_smooth(network: Network) -> bool:
-    """Whether a network has tanh or sigmoid."""
-    return any(isinstance(n, Activation) and n.shape in (Shape.TANH, Shape.SIGMOID) for n in network.nodes)
+    """Whether a network has tanh, exp or their like."""
+    return any(isinstance(n, Activation) and n.shape in CURVED for n in network.nodes)
 
 
 def tree_violation(tree: Tree, atoms: Array) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
+from ...bounds.curved_functions import CURVES, curve_error
 from ...bounds.smooth_functions import logistic_chord, tanh_chord
 from .interval import Interval
 
@@ -75,10 +76,23 @@ def _sigmoid_band(low: int, high: int, bits: int, parameters: Sequence[Fraction]
     return *logistic_chord(low, high, bits, SLOPE), (4 << bits >> 23) + 2
 
 
+def _curve_band(kind: str) -> Callable[[int, int, int, Sequence[Fraction]], Line | None]:
+    """Between two constants."""
+
+    def line(low: int, high: int, bits: int, parameters: Sequence[Fraction]) -> Line | None:
+        given = [p.as_integer_ratio() for p in parameters]
+        around = CURVES[kind](low, high, bits, given)
+        size = max(-around[0], around[1])
+        return 0, around, curve_error(kind, size, bits, given[0] if given else None) or 0
+
+    return line
+
+
 LINES: dict[str, Callable[[int, int, int, Sequence[Fraction]], Line | None]] = {
     "relu": _relu_line,
     "leaky_relu": _leaky_line,
     "clip": _clip_line,
     "tanh": _tanh_band,
     "sigmoid": _sigmoid_band,
+    **{kind: _curve_band(kind) for kind in CURVES},
 }

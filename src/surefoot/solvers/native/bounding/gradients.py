@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 import numpy as np
 
@@ -77,6 +78,8 @@ def apply_activation(x: Array, shape: Shape, parameters: tuple[float, ...]) -> A
             return np.tanh(x)
         case Shape.SIGMOID:
             return 1.0 / (1.0 + np.exp(-x))
+        case _:
+            return _CURVES[shape][0](x, parameters)
 
 
 def apply_pairing(x: Array, y: Array, pairing: Pairing) -> Array:
@@ -136,6 +139,31 @@ def _activation_slope(x: Array, y: Array, shape: Shape, parameters: tuple[float,
             return 1.0 - y * y
         case Shape.SIGMOID:
             return y * (1.0 - y)
+        case _:
+            return _CURVES[shape][1](x, parameters)
+
+
+def _erf_values(x: Array) -> Array:
+    from scipy.special import erf
+
+    return np.asarray(erf(x), dtype=np.float64)
+
+
+_Curve: TypeAlias = Callable[[Array, tuple[float, ...]], Array]
+# Value and slope; that of a step is a guide for searches only: most where it is nearest to jump.
+_CURVES: dict[Shape, tuple[_Curve, _Curve]] = {
+    Shape.STEP: (lambda x, _: (x > 0).astype(np.float64), lambda x, _: 1.0 / (1.0 + x * x)),
+    Shape.EXP: (lambda x, _: np.exp(x), lambda x, _: np.exp(x)),
+    Shape.SOFTPLUS: (lambda x, _: np.logaddexp(0.0, x), lambda x, _: 1.0 / (1.0 + np.exp(-x))),
+    Shape.ELU: (
+        lambda x, p: np.where(x > 0, x, p[0] * np.expm1(np.minimum(x, 0.0))),
+        lambda x, p: np.where(x > 0, 1.0, p[0] * np.exp(np.minimum(x, 0.0))),
+    ),
+    Shape.ERF: (lambda x, _: _erf_values(x), lambda x, _: 1.1283791670955126 * np.exp(-x * x)),
+    Shape.SQRT: (lambda x, _: np.sqrt(x), lambda x, _: 0.5 / np.sqrt(np.maximum(x, 1e-300))),
+    Shape.SIN: (lambda x, _: np.sin(x), lambda x, _: np.cos(x)),
+    Shape.COS: (lambda x, _: np.cos(x), lambda x, _: -np.sin(x)),
+}
 
 
 def _pair_slopes(x: Array, y: Array, pairing: Pairing) -> tuple[Array, Array]:

@@ -125,7 +125,9 @@ def straddles_kink(shape: Shape, parameters: tuple[float, ...], low: Array, high
             kinks: tuple[float, ...] = (0.0,)
         case Shape.CLIP:
             kinks = parameters
-        case Shape.TANH | Shape.SIGMOID:
+        case Shape.STEP:
+            return np.asarray((low <= 0) & (high > 0))
+        case _:
             return np.asarray(low < high)
     across: NDArray[np.bool_] = np.logical_or.reduce([(low < k) & (high > k) for k in kinks])
     return across
