@@ -6,7 +6,7 @@ embedded chain is kept), and in an ma the commands with rates move only where no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -30,13 +30,17 @@ class JointChoice:
     markovian: bool
     guard: Term
     branches: tuple[tuple[Term, tuple[Update, ...]], ...]
-    place: PrismPlace
+    commands: tuple[Command, ...]
+
+    @property
+    def place(self) -> PrismPlace:
+        return self.commands[0].place
 
 
 def joint_choices(modules: Sequence[CommandModule], steps: Sequence[JointAction]) -> list[JointChoice]:
     """Every choice of the whole model."""
     found = [
-        JointChoice(None, c.markovian, c.guard, c.branches, c.place)
+        JointChoice(None, c.markovian, c.guard, c.branches, (c,))
         for module in modules
         for c in module.commands
         if c.action is None
@@ -65,7 +69,7 @@ def _join_commands(commands: tuple[Command, ...], label: str | None) -> JointCho
     if len({c.markovian for c in commands}) > 1:
         what = "a command with rates and one with probabilities move together"
         commands[0].place.refuse(what, "give both rates, or both probabilities")
-    return JointChoice(label, commands[0].markovian, guard, tuple(branches), commands[0].place)
+    return JointChoice(label, commands[0].markovian, guard, tuple(branches), commands)
 
 
 def _product(left: Term, right: Term) -> Term:
@@ -74,8 +78,17 @@ def _product(left: Term, right: Term) -> Term:
     return left if right == Const(1) else fold_constant_parts(left * right)
 
 
-def overlapping_groups(choices: Sequence[JointChoice], compare: GuardComparison) -> list[list[JointChoice]]:
+@dataclass(frozen=True, slots=True)
+class DrawnChoice:
+    """A choice, and those others that may be enabled together with it."""
+
+    choice: JointChoice
+    rivals: tuple[JointChoice, ...]
+
+
+def overlapping_groups(choices: Sequence[JointChoice], compare: GuardComparison) -> list[list[DrawnChoice]]:
     """Choices that may be enabled together, directly or by way of others, in the order of the model."""
+    rivals: list[list[int]] = [[] for _ in choices]
     parent = list(range(len(choices)))
 
     def root(number: int) -> int:
@@ -84,36 +97,61 @@ def overlapping_groups(choices: Sequence[JointChoice], compare: GuardComparison)
             number = parent[number]
         return number
 
-    for second in range(len(choices)):
-        for first in range(second):
-            if root(first) != root(second) and compare.may_hold_together(
-                choices[first].guard, choices[second].guard
-            ):
-                parent[root(second)] = root(first)
-    groups: dict[int, list[JointChoice]] = {}
+    for first, second in _overlapping_pairs(choices, compare):
+        rivals[first].append(second)
+        rivals[second].append(first)
+        parent[root(second)] = root(first)
+    groups: dict[int, list[DrawnChoice]] = {}
     for number, choice in enumerate(choices):
-        groups.setdefault(root(number), []).append(choice)
+        drawn = DrawnChoice(choice, tuple(choices[n] for n in sorted(rivals[number])))
+        groups.setdefault(root(number), []).append(drawn)
     return list(groups.values())
 
 
-def drawn_edge(group: Sequence[JointChoice], amounts: _Amounts) -> Edge:
+def _overlapping_pairs(
+    choices: Sequence[JointChoice], compare: GuardComparison
+) -> Iterator[tuple[int, int]]:
+    """The numbers of choices that may be enabled together. Two commands that exclude each other decide it."""
+    known: dict[tuple[int, int], bool] = {}
+
+    def exclude(one: Command, other: Command) -> bool:
+        key = (id(one), id(other))
+        if key not in known:
+            known[key] = known[key[::-1]] = one is not other and not compare.may_hold_together(
+                one.guard, other.guard
+            )
+        return known[key]
+
+    for second, later in enumerate(choices):
+        for first, earlier in enumerate(choices[:second]):
+            if any(exclude(a, b) for a in earlier.commands for b in later.commands):
+                continue
+            single = len(earlier.commands) == len(later.commands) == 1
+            if single or compare.may_hold_together(earlier.guard, later.guard):
+                yield first, second
+
+
+def drawn_edge(group: Sequence[DrawnChoice], amounts: _Amounts) -> Edge:
     """One edge that draws among the choices of a group by rates, or evenly where they have probabilities."""
-    by_rate = group[0].markovian
-    totals = [_sum([w for w, _ in c.branches]) if by_rate else Const(1) for c in group]
-    if len(group) == 1 and not by_rate:
-        choice = group[0]
-        outcomes = tuple(Outcome(w, updates, amounts(choice.label)) for w, updates in choice.branches)
-        return Edge("here", choice.label, choice.guard, outcomes=outcomes)
-    shares = [t if len(group) == 1 else ite(c.guard, t, 0) for c, t in zip(group, totals, strict=True)]
-    total = _sum(shares)
-    outcomes = tuple(
-        Outcome(_share(choice, weight, total, alone=len(group) == 1), updates, amounts(choice.label))
-        for choice in group
-        for weight, updates in choice.branches
-    )
-    guard = disjunction_of(tuple(_positive(c, t) for c, t in zip(group, totals, strict=True)))
-    label = group[0].label if len(group) == 1 else None
-    return Edge("here", label, fold_constant_parts(guard), outcomes=outcomes)
+    outcomes: list[Outcome] = []
+    for drawn in group:
+        choice = drawn.choice
+        shares = [_rate(choice), *(ite(r.guard, _rate(r), 0) for r in drawn.rivals)]
+        total = _sum(shares)
+        earned = amounts(choice.label)
+        for weight, updates in choice.branches:
+            share = Const(1) if weight == total else weight / total
+            outcomes.append(
+                Outcome(share if len(group) == 1 else ite(choice.guard, share, 0), updates, earned)
+            )
+    guard = disjunction_of(tuple(_positive(d.choice, _rate(d.choice)) for d in group))
+    label = group[0].choice.label if len(group) == 1 else None
+    return Edge("here", label, guard, outcomes=tuple(outcomes))
+
+
+def _rate(choice: JointChoice) -> Term:
+    """How much a choice counts among others: the sum of its rates, or 1."""
+    return _sum([weight for weight, _ in choice.branches]) if choice.markovian else Const(1)
 
 
 def _positive(choice: JointChoice, total: Term) -> Term:
@@ -121,13 +159,6 @@ def _positive(choice: JointChoice, total: Term) -> Term:
     if isinstance(total, Const):
         return choice.guard if total != Const(0) else Const(False)
     return conjunction_of((choice.guard, total > 0))
-
-
-def _share(choice: JointChoice, weight: Term, total: Term, *, alone: bool) -> Term:
-    if weight == total:
-        return Const(1)
-    share = fold_constant_parts(Apply(Op.DIV, (weight, total)))
-    return share if alone else ite(choice.guard, share, 0)
 
 
 def _sum(parts: Sequence[Term]) -> Term:

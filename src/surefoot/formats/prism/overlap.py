@@ -1,103 +1,119 @@
-"""Can two guards hold in one state? Decided by bounds, then by trying out few values; otherwise: perhaps."""
+"""Can conditions hold together? Decided by bounds, splitting ranges where they leave it open; else: perhaps."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from itertools import product
-from math import prod
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from surefoot.term.evaluate import Undefined
-from surefoot.term.closures import compile_closure
-from surefoot.term.interval import interval_of_type
+from surefoot.term.interval import Scalar, interval_of_type, is_infinite, term_interval
 from surefoot.term.normal_form import strip_negations
 from surefoot.term.term import Apply, Const, Op, Term, Var, conjunction_of, free_names, split_conjunction
-from surefoot.term.value_types import Arithmetic, Bool, Int, ValueType
+from surefoot.term.value_types import Bool, Int, ValueType
 
-MOST_STATES = 2_000  # of the variables of one condition that are tried out
-MOST_TRIES = 400_000  # of one model
+MOST_BOXES = 64  # that one question is split into
+MOST_BOXES_IN_ALL = 20_000
 
-_Ranges = dict[str, tuple[float, float]]
+_Box = dict[str, tuple[int, int]]  # of bounded variables only; truth values are 0 and 1
 
 
 class GuardComparison:
-    """Answers about conditions over bounded variables; what takes too long to decide counts as possible."""
+    """Answers about conditions; what takes too long to decide counts as possible."""
 
     def __init__(self, kinds: Mapping[str, ValueType]) -> None:
         self._kinds = kinds
-        self._left = MOST_TRIES
-        self._known: dict[Term, bool] = {}
+        self._left = MOST_BOXES_IN_ALL
 
     def may_hold_together(self, *conditions: Term) -> bool:
         whole = conjunction_of(conditions)
-        if whole not in self._known:
-            self._known[whole] = self._may_hold(whole)
-        return self._known[whole]
-
-    def surely_holds(self, condition: Term) -> bool:
-        """In every state?"""
-        return not self.may_hold_together(~condition)
-
-    def _may_hold(self, whole: Term) -> bool:
         if isinstance(whole, Const):
             return bool(whole.value)
-        ranges: _Ranges = {}
-        for name in free_names(whole):
+        waiting = [self._first_box(free_names(whole))]
+        boxes = 0
+        while waiting:
+            boxes += 1
+            self._left -= 1
+            if boxes > MOST_BOXES or self._left < 0:
+                return True
+            box = waiting.pop()
+            decided = self._decide_box(whole, box)
+            if decided is True:
+                return True
+            if decided is False:
+                continue
+            waiting += _split_box(box, decided)
+        return False
+
+    def _first_box(self, names: Sequence[str] | frozenset[str]) -> _Box:
+        box: _Box = {}
+        for name in names:
             low, high = interval_of_type(self._kinds[name])
-            ranges[name] = float(low), float(high)
-        for part in split_conjunction(whole):
-            _narrow_ranges(part, ranges)
-        if any(low > high for low, high in ranges.values()):
-            return False
-        count = prod(high - low + 1 for low, high in ranges.values())
-        if count > min(MOST_STATES, self._left):
+            if not is_infinite(low) and not is_infinite(high):
+                box[name] = int(low), int(high)
+        return box
+
+    def _decide_box(self, whole: Term, box: _Box) -> bool | str:
+        """Does the condition hold somewhere in a box? Otherwise the name of the variable to split."""
+        parts = split_conjunction(whole)
+        for part in parts:
+            if not _narrow_box(part, box):
+                return False
+        kinds = self._kinds_in_box(box)
+        unsure: list[str] = []
+        for part in parts:
+            low, high = term_interval(part, kinds)
+            if high == 0:
+                return False
+            if low != 1:
+                unsure += [n for n in free_names(part) if n in box and box[n][0] < box[n][1]]
+        if not unsure:  # nothing is left to split: every value is known, or some have no bounds
             return True
-        self._left -= int(count)
-        return self._some_state_satisfies(whole, ranges)
+        return min(dict.fromkeys(sorted(unsure)), key=lambda name: box[name][1] - box[name][0])
 
-    def _some_state_satisfies(self, whole: Term, ranges: _Ranges) -> bool:
-        names = list(ranges)
-        kinds = {name: self._kinds[name] for name in names}
-        holds = compile_closure(whole, {n: i for i, n in enumerate(names)}, kinds, Arithmetic.EXACT)
-        values = [
-            [bool(v) for v in range(int(low), int(high) + 1)]
-            if isinstance(kinds[name], Bool)
-            else range(int(low), int(high) + 1)
-            for name, (low, high) in ranges.items()
-        ]
-        try:
-            return any(holds(row) for row in product(*values))
-        except (Undefined, ZeroDivisionError, OverflowError):
-            return True
+    def _kinds_in_box(self, box: _Box) -> dict[str, Scalar]:
+        kinds: dict[str, Scalar] = {}
+        for name, kind in self._kinds.items():
+            if isinstance(kind, Int) and name in box:
+                kinds[name] = replace(kind, low=box[name][0], high=box[name][1])
+            elif isinstance(kind, Bool) and name in box:
+                kinds[name] = Int(*box[name])  # only its bounds are looked at
+            elif not hasattr(kind, "element"):
+                kinds[name] = kind  # type: ignore[assignment]
+        return kinds
 
 
-def _narrow_ranges(part: Term, ranges: _Ranges) -> None:
-    """What a comparison of a variable with a number, or a truth value, leaves of the range."""
+def _split_box(box: _Box, name: str) -> list[_Box]:
+    low, high = box[name]
+    middle = (low + high) // 2
+    return [{**box, name: (low, middle)}, {**box, name: (middle + 1, high)}]
+
+
+def _narrow_box(part: Term, box: _Box) -> bool:
+    """What a comparison of a variable with a number, or a truth value, leaves of its range: anything?"""
     inner, negated = strip_negations(part)
     match inner:
         case Var(name):
-            _meet(ranges, name, 0.0 if negated else 1.0, 0.0 if negated else 1.0)
-        case Apply(Op.EQ, (Var(name), Const(value)) | (Const(value), Var(name))) if not negated:
-            _meet(ranges, name, float(value), float(value))
-        case Apply(Op.LE | Op.LT as op, (Var(name), Const(value))):
-            _narrow_by_order(ranges, name, op, float(value), above=negated, negated=negated)
-        case Apply(Op.LE | Op.LT as op, (Const(value), Var(name))):
-            _narrow_by_order(ranges, name, op, float(value), above=not negated, negated=negated)
+            return _meet(box, name, int(not negated), int(not negated))
+        case Apply(Op.EQ, (Var(name), Const(int() as value)) | (Const(int() as value), Var(name))):
+            return negated or _meet(box, name, int(value), int(value))
+        case Apply(Op.LE | Op.LT as op, (Var(name), Const(int() as value))):
+            strict = (op is Op.LT) is not negated
+            return _meet_above(box, name, value + strict) if negated else _meet_below(box, name, value - strict)
+        case Apply(Op.LE | Op.LT as op, (Const(int() as value), Var(name))):
+            strict = (op is Op.LT) is not negated
+            return _meet_below(box, name, value - strict) if negated else _meet_above(box, name, value + strict)
+    return True
 
 
-def _narrow_by_order(
-    ranges: _Ranges, name: str, op: Op, value: float, *, above: bool, negated: bool
-) -> None:
-    """`x < v` and the like over integers; a real limit is left a little wide."""
-    strict = (op is Op.LT) is not negated
-    step = 1.0 if strict and value.is_integer() else 0.0
-    if above:
-        _meet(ranges, name, value + step, float("inf"))
-    else:
-        _meet(ranges, name, float("-inf"), value - step)
+def _meet_above(box: _Box, name: str, low: int) -> bool:
+    return name not in box or _meet(box, name, low, max(low, box[name][1]))
 
 
-def _meet(ranges: _Ranges, name: str, low: float, high: float) -> None:
-    old = ranges[name]
-    ranges[name] = max(old[0], low), min(old[1], high)
+def _meet_below(box: _Box, name: str, high: int) -> bool:
+    return name not in box or _meet(box, name, min(high, box[name][0]), high)
 
 
+def _meet(box: _Box, name: str, low: int, high: int) -> bool:
+    if name not in box:
+        return True
+    box[name] = max(low, box[name][0]), min(high, box[name][1])
+    return box[name][0] <= box[name][1]

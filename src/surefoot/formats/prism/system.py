@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from surefoot.formats.jani.constant_folding import fold_constant_parts
 from surefoot.formats.prism.choices import (
+    DrawnChoice,
     JointChoice,
     drawn_edge,
     joint_choices,
@@ -68,13 +69,13 @@ def _timed_system(
 ) -> ModuleSystem:
     """The race of the commands with rates as one draw; commands with probabilities stay a choice."""
     preferred = prefer_immediate(choices)
-    immediate = [[c] for c in preferred if not c.markovian]
+    immediate = [[DrawnChoice(c, ())] for c in preferred if not c.markovian]
     racing = overlapping_groups([c for c in preferred if c.markovian], compare)
     return _drawn_system([*immediate, *racing], rewards)
 
 
 def _drawn_system(
-    groups: Sequence[Sequence[JointChoice]], rewards: Sequence[RewardStructure]
+    groups: Sequence[Sequence[DrawnChoice]], rewards: Sequence[RewardStructure]
 ) -> ModuleSystem:
     edges = tuple(drawn_edge(group, lambda label: reward_amounts(rewards, label)) for group in groups)
     stuck = fold_constant_parts(~disjunction_of(tuple(edge.guard for edge in edges)))
