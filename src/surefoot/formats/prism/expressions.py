@@ -35,6 +35,7 @@ _BINARY = (
 )
 _STRENGTHS = {operator: strength for strength, several in enumerate(_BINARY) for operator in several}
 _NEGATION = 4
+_ARITHMETIC = 7
 _CHAINS = frozenset("|&+*")
 _TEMPORAL = ("X", "F", "G", "U", "W", "P", "Pmin", "Pmax", "R", "Rmin", "Rmax", "S", "E", "A", "filter")
 
@@ -114,6 +115,13 @@ class PrismReader:
             condition = PrismExpression("?", place, (condition, then, self.expression()))
         self._levels -= 1
         return condition
+
+    def bound(self) -> PrismExpression:
+        """A limit before something else: arithmetic only, and a name is not called."""
+        if self.token.kind == "name" and self.ahead().text == "(":
+            named = self.advance()
+            return PrismExpression("name", named.place, value=named.text)
+        return self._operators(_ARITHMETIC)
 
     def _operators(self, least: int) -> PrismExpression:
         left = self._operand(least)
