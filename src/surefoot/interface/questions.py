@@ -90,8 +90,10 @@ def load(
     no_policy: bool = False,
     ignore_goal: bool = False,
     trust_python: bool = False,
+    property_file: PathText | None = None,
 ) -> Any:
-    """The problem of a file: .toml, .jani (also with PlaJA's questions), .py with `trust_python`.
+    """The problem of a file: .toml, .jani (also with PlaJA's questions), .prism, .nm, .pm or .sm (with
+    `property_file`), .py with `trust_python`.
 
     `property` is the name of one of its properties or one written out. Where the file has several and none
     is named, a list of problems. `policy` is the file of another network; the other arguments are the
@@ -116,6 +118,7 @@ def load(
         no_policy=no_policy,
         ignore_goal=ignore_goal,
         trust_python=trust_python,
+        property_file=property_file,
     )
     return found[0] if len(found) == 1 else found
 
@@ -129,7 +132,7 @@ def _read_problems(path: PathText, property: str | None, **given: Any) -> list[L
             raise WrongType(f"{describe_value(property)} is not the name of a property", fix=fix)
         options["properties"] = (property,)
     options["constants"] = _constant_texts(options.get("constants", {}))
-    for name in ("policy", "normalize"):
+    for name in ("policy", "normalize", "property_file"):
         if name in options:
             options[name] = _input_path(options[name])
     for name in ("observe", "actions"):

@@ -39,13 +39,14 @@ def inspect(
     normalise: bool,
     as_json: bool,
 ) -> int:
-    """Describe a network, a policy, a VNN-LIB specification, a problem file or a JANI model."""
+    """Describe a network, a policy, a VNN-LIB specification, a problem file, a JANI or PRISM model."""
     api.require_file(file)
     networks = {"--output": "output", "--normalize": "normalize", "--activation": "activation"}
     networks |= {"--samples": "samples", "--seed": "seed"}
-    if file.suffix in (".toml", ".jani") or ".vnnlib" in file.suffixes:
+    models = (".toml", ".jani", *api.PRISM_SUFFIXES)
+    if file.suffix in models or ".vnnlib" in file.suffixes:
         refuse_given_options(networks, "on this file: it is about networks")
-    if file.suffix not in (".toml", ".jani"):
+    if file.suffix not in models:
         refuse_given_options({"--const": "constants"}, "on this file: it is about models")
     facts = api.describe_model_file(file, constants, normalise)
     if facts is None:

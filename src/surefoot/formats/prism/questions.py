@@ -204,8 +204,8 @@ def _read_comparison(
     optimise: Optimise | None = "min" if word.endswith("min") else "max" if word.endswith("max") else None
     if optimise is None and reader.sees("min", "max"):
         optimise = cast(Optimise, reader.advance().text)
-    if known.kind == "dtmc" or known.kind == "ctmc":
-        optimise = None  # nothing is left to strategies
+    if known.kind in ("dtmc", "ctmc") and optimise is None:
+        optimise = "max"  # nothing is left to strategies: all have the same value
     if reader.takes("="):
         reader.expect("?", "after `=`")
         return optimise, None
@@ -214,7 +214,7 @@ def _read_comparison(
         reader.fail_unexpected("`=?` or a limit such as `>=0.9`")
     limit = reader.bound()
     value = read_prism_constant(limit, known.scope, REAL).value
-    if optimise is None and known.kind not in ("dtmc", "ctmc", None):
+    if optimise is None and known.kind is not None:
         optimise = "min" if relation in (">", ">=") else "max"
     sign = cast(Literal["<", "<=", ">", ">="], relation)
     return optimise, Threshold(sign, Fraction(value))

@@ -28,8 +28,6 @@ from surefoot.problem.validate.distribution import normalise_probabilities
 from surefoot.term.term import Const, Term, Var, conjunction_of, equal
 from surefoot.term.types import BOOL
 
-SUFFIXES = (".prism", ".nm", ".pm", ".sm")
-
 
 @dataclass(frozen=True, slots=True)
 class PrismModel:

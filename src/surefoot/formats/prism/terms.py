@@ -58,6 +58,7 @@ class PrismScope:
     notes: set[str] = field(default_factory=set)
     done: dict[tuple[str, tuple[tuple[str, str], ...]], Term] = field(default_factory=dict)
     waiting: Mapping[str, str] = field(default_factory=dict)  # names without a value yet, and what to say
+    terms: Mapping[str, Term] = field(default_factory=dict)  # other names, and what they stand for
 
     def renaming(self, renames: _Renames) -> PrismScope:
         return replace(self, renames=renames)
@@ -159,9 +160,11 @@ def _resolve_name(written: str, place: PrismPlace, scope: PrismScope) -> Term:
         return scope.constants[name]
     if name in scope.formulas:
         return _expand_formula(name, place, scope)
+    if name in scope.terms:
+        return scope.terms[name]
     if name in scope.waiting:
         place.fail(scope.waiting[name])
-    known = (*scope.names, *scope.constants, *scope.formulas)
+    known = (*scope.names, *scope.constants, *scope.formulas, *scope.terms)
     place.fail(f"`{name}` is not declared", did_you_mean(name, known))
 
 
