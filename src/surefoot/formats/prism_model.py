@@ -34,7 +34,8 @@ from surefoot.verdict.sentences import count_noun, variable_ranges
 
 def prism_question_scope(model: PrismModel) -> QuestionScope:
     """What questions may name."""
-    return QuestionScope(model.scope, model.kind, tuple((r.written, r.name) for r in model.rewards))
+    rewards = tuple((r.written, r.name) for r in model.rewards)
+    return QuestionScope(model.scope, model.kind, rewards, chain=model.kind in ("dtmc", "ctmc"))
 
 
 def load_prism_problems(

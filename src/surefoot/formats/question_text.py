@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from surefoot.errors import SurefootError, Unsupported
 from surefoot.formats.prism.questions import PrismQuestion, QuestionScope, parse_prism_question
 from surefoot.formats.prism.terms import PrismScope
-from surefoot.problem.environment import Variable
+from surefoot.problem.environment import Environment
 from surefoot.problem.property import Property
 from surefoot.problem.property_parser import parse_property
-from surefoot.term.term import Const, Term
+from surefoot.term.reserved_names import DEADLOCKED, location_key, location_name
+from surefoot.term.term import Const, Term, Var
+from surefoot.term.types import BOOL, INT
 
 _OWN_WORDS = ("never", "always", "eventually", "recurs", "within", "at", "Emin", "Emax")
 _PRISM_WORDS = ("R", "Rmin", "Rmax", "S", "A", "filter", "multi")
@@ -62,23 +64,21 @@ def _syntax_of(text: str) -> str:
 
 
 def own_question_scope(
-    variables: Sequence[Variable],
-    constants: Mapping[str, Term],
-    definitions: Mapping[str, Term],
-    initial: Term,
-    deadlock: Term,
+    environment: Environment, names: Mapping[str, Term], *, chain: bool = False
 ) -> QuestionScope:
     """What questions in PRISM's syntax may name in a model that is not PRISM's: its names are labels too."""
-    kinds = {v.name: v.kind for v in variables}
+    kinds = {v.name: v.kind for v in environment.variables}
+    kinds |= {location_key(c.name): INT for c in environment.components if len(c.locations) > 1}
+    kinds |= {location_name(c.name, place): BOOL for c in environment.components for place in c.locations}
     scope = PrismScope(
-        kinds=kinds,
-        names={name: name for name in kinds},
-        constants={n: t for n, t in constants.items() if isinstance(t, Const)},
+        kinds=kinds | {DEADLOCKED: BOOL},
+        names={name: name for name in (*kinds, DEADLOCKED)},
+        constants={n: t for n, t in names.items() if isinstance(t, Const)},
         formulas={},
-        labels={**definitions, "init": initial, "deadlock": deadlock},
-        terms={**{n: t for n, t in constants.items() if not isinstance(t, Const)}, **definitions},
+        labels={"init": environment.initial, "deadlock": Var(DEADLOCKED), **names},
+        terms={n: t for n, t in names.items() if not isinstance(t, Const)},
     )
-    return QuestionScope(scope, None, (), any_reward=True)
+    return QuestionScope(scope, None, (), any_reward=True, chain=chain)
 
 
 def plain_question(found: PrismQuestion) -> Property:

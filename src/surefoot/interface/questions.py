@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from surefoot.engines.protocol import Engine
 from surefoot.errors import InvalidProblem, WrongType, did_you_mean
 from surefoot.formats.model_file import read_model
+from surefoot.formats.question_text import own_question_scope, parse_question_text, plain_question
 from surefoot.interface.argument_names import tell_arguments
 from surefoot.interface.environment import plain_environment
 from surefoot.interface.expression import Expression, Operand, expression_from, number_from
@@ -24,7 +25,6 @@ from surefoot.problem.environment import Environment as EnvironmentData
 from surefoot.problem.policy import Policy, ProgramPolicy, take_policy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Probability, Property, take_property
-from surefoot.problem.property_parser import parse_property
 from surefoot.problem.validate import environment_labels
 from surefoot.run import verify_without_objection
 from surefoot.search.find_witnesses import with_witnesses
@@ -531,7 +531,9 @@ def _property_from(given: object, environment: EnvironmentData) -> Property:
         return found
     names = [v.name for v in environment.variables] + [c.name for c in environment.controls]
     try:
-        return parse_property(given, names=names, constants=dict(environment.definitions))
+        meant = dict(environment.definitions)
+        known = own_question_scope(environment, meant)
+        return plain_question(parse_question_text(given, names=names, constants=meant, prism=known))
     except InvalidProblem as error:
         raise error.at("property") from None
 

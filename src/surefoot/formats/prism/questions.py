@@ -57,6 +57,7 @@ class QuestionScope:
     kind: str | None
     rewards: tuple[tuple[str | None, str], ...]  # name in the file (None: without) and in the environment
     any_reward: bool = False  # rewards that are not listed may exist
+    chain: bool = False  # nothing is left to strategies
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +205,7 @@ def _read_comparison(
     optimise: Optimise | None = "min" if word.endswith("min") else "max" if word.endswith("max") else None
     if optimise is None and reader.sees("min", "max"):
         optimise = cast(Optimise, reader.advance().text)
-    if known.kind in ("dtmc", "ctmc") and optimise is None:
+    if known.chain and optimise is None:
         optimise = "max"  # nothing is left to strategies: all have the same value
     if reader.takes("="):
         reader.expect("?", "after `=`")
@@ -214,7 +215,7 @@ def _read_comparison(
         reader.fail_unexpected("`=?` or a limit such as `>=0.9`")
     limit = reader.bound()
     value = read_prism_constant(limit, known.scope, REAL).value
-    if optimise is None and known.kind is not None:
+    if optimise is None:
         optimise = "min" if relation in (">", ">=") else "max"
     sign = cast(Literal["<", "<=", ">", ">="], relation)
     return optimise, Threshold(sign, Fraction(value))
