@@ -89,7 +89,8 @@ def _split_box(box: _Box, name: str) -> list[_Box]:
 
 def _narrow_box(part: Term, box: _Box) -> bool:
     """What a comparison of a variable with a number, or a truth value, leaves of its range: anything?"""
-    inner, negated = strip_negations(part)
+    inner, positive = strip_negations(part)
+    negated = not positive
     match inner:
         case Var(name):
             return _meet(box, name, int(not negated), int(not negated))

@@ -19,7 +19,7 @@ from surefoot.formats.prism.overlap import GuardComparison
 from surefoot.formats.prism.process_algebra import JointAction, combinations_of
 from surefoot.formats.prism.rewards import RewardStructure, reward_amounts
 from surefoot.problem.environment import Component, Edge, Outcome, Synchronisation
-from surefoot.term.term import FALSE, Term, conjunction_of, disjunction_of
+from surefoot.term.term import FALSE, Const, Term, conjunction_of, disjunction_of
 from surefoot.term.value_types import ValueType
 
 LOOPS = "a state in which no command is enabled goes on as it is: PRISM adds such loops"
@@ -138,11 +138,28 @@ def _add_loops(
     made: ModuleSystem, rewards: Sequence[RewardStructure], compare: GuardComparison, notes: set[str]
 ) -> ModuleSystem:
     if not compare.may_hold_together(made.stuck):
-        return replace(made, stuck=FALSE)
+        return _name_unpaid(replace(made, stuck=FALSE), rewards)
     notes.add(LOOPS)
-    states = tuple((s.name, s.of_states) for s in rewards if reward_amounts((replace(s, of_steps={}),), None))
+    states = tuple((s.name, s.of_states) for s in rewards if s.of_states != Const(0))
     loop = Edge("here", None, made.stuck, outcomes=(Outcome(rewards=states),))
     first, *others = made.components
-    return replace(made, components=(replace(first, edges=(*first.edges, loop)), *others))
+    looped = replace(made, components=(replace(first, edges=(*first.edges, loop)), *others))
+    return _name_unpaid(looped, rewards)
+
+
+def _name_unpaid(made: ModuleSystem, rewards: Sequence[RewardStructure]) -> ModuleSystem:
+    """Rewards that no step earns are known all the same: nothing is earned for them somewhere."""
+    outcomes = (o for c in made.components for e in c.edges for o in e.outcomes)
+    earned = {name for o in outcomes for name, _ in o.rewards}
+    unpaid = tuple((s.name, Const(0)) for s in rewards if s.name not in earned)
+    number = next((n for n, c in enumerate(made.components) if c.edges), None)
+    if not unpaid or number is None:
+        return made
+    first, *edges = made.components[number].edges
+    outcome, *rest = first.outcomes
+    first = replace(first, outcomes=(replace(outcome, rewards=(*outcome.rewards, *unpaid)), *rest))
+    components = list(made.components)
+    components[number] = replace(components[number], edges=(first, *edges))
+    return replace(made, components=tuple(components))
 
 
