@@ -55,7 +55,8 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
     )
     from surefoot.formats.model_file import (
         PRISM_SUFFIXES as PRISM_SUFFIXES, LoadedModel as LoadedModel, file_sha256 as file_sha256,
-        parse_constants as parse_constants, read_model as read_model, set_time_semantics as set_time_semantics,
+        parse_constants as parse_constants, read_model as read_model,
+        set_time_semantics as set_time_semantics,
     )
     from surefoot.formats.normalization import read_normalization as read_normalization
     from surefoot.formats.onnx import read_onnx_network as read_onnx_network
@@ -399,7 +400,9 @@ _TOOL_SECTIONS: tuple[dict[str, str], ...] = (  # beside these, for the command 
         ".problem.semantics": "Move State apply_move holds_in_state permitted_transitions",
     },
     {  # Model files, policy files, and what is in them
-        ".formats.model_file": "PRISM_SUFFIXES LoadedModel file_sha256 parse_constants read_model set_time_semantics",
+        ".formats.model_file": (
+            "PRISM_SUFFIXES LoadedModel file_sha256 parse_constants read_model set_time_semantics"
+        ),
         ".formats.jani": "read_jani write_jani",
         ".formats.prism": "read_prism",
         ".formats.onnx": "read_onnx_network",

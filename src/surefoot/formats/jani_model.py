@@ -198,10 +198,10 @@ def _find_property(model: JaniModel, asked: str, path: Path) -> Property:
     environment = model.environment
     definitions = dict(environment.definitions)
     meant: dict[str, Term] = {**model.constants, **definitions}
-    known = own_question_scope(environment, meant, chain=model.kind == "dtmc")
+    prism = own_question_scope(environment, meant, chain=model.kind == "dtmc")
     with locate_errors("--property"):
         names = [v.name for v in environment.variables]
-        found = parse_question_text(asked, names=names, constants=meant, hidden=model.hidden, prism=known)
+        found = parse_question_text(asked, names=names, constants=meant, hidden=model.hidden, prism=prism)
         return plain_question(found)
 
 

@@ -26,7 +26,6 @@ from surefoot.problem.problem import Problem, in_time
 from surefoot.problem.validate.distribution import normalise_probabilities
 from surefoot.term.term import Term
 
-
 PRISM_SUFFIXES = (".prism", ".nm", ".pm", ".sm")  # of models in the PRISM language
 
 
@@ -123,8 +122,8 @@ def read_model(
         how = JaniQuestionOptions(
             policy, _wiring_from_options(settings, read), output, no_policy or bare, ignore_goal, normalise
         )
-        given = parse_constants(constants)
-        problems = load_prism_problems(model, properties, given, how, read, property_file)
+        values = parse_constants(constants)
+        problems = load_prism_problems(model, properties, values, how, read, property_file)
     else:
         fix = "give a problem file (.toml), a JANI or PRISM model, or a Python file with --trust-python"
         raise Unsupported(

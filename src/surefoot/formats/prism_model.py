@@ -83,7 +83,11 @@ def _file_beside(path: Path) -> Path | None:
 
 def _every_question(questions: PrismQuestions, path: Path) -> tuple[str, ...]:
     for name, error in questions.refused.items():
-        fix = f"ask for others with --property: {', '.join(questions.questions)}" if questions.questions else error.fix
+        fix = (
+            f"ask for others with --property: {', '.join(questions.questions)}"
+            if questions.questions
+            else error.fix
+        )
         raise type(error)(f"question `{name}`: {error.what}", fix=fix, where=error.where)
     if questions.questions:
         return tuple(questions.questions)
@@ -167,4 +171,3 @@ def describe_prism_model(
         "properties": shown,
         "notes": list(environment.notes),
     }
-

@@ -40,17 +40,19 @@ def parse_question_text(
             return own()
         case "prism":
             return parse_prism_question(text, prism)
-    first, second = own, lambda: parse_prism_question(text, prism)
-    if prism.kind is not None:
-        first, second = second, own
+
+    def other() -> PrismQuestion:
+        return parse_prism_question(text, prism)
+
+    first, second = (own, other) if prism.kind is None else (other, own)
     try:
         return first()
     except SurefootError as error:
         try:
             return second()
-        except SurefootError as other:
-            refused = isinstance(other, Unsupported) and not isinstance(error, Unsupported)
-            raise (other if refused else error) from None
+        except SurefootError as later:
+            refused = isinstance(later, Unsupported) and not isinstance(error, Unsupported)
+            raise (later if refused else error) from None
 
 
 def _syntax_of(text: str) -> str:

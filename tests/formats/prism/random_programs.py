@@ -29,10 +29,14 @@ def print_expression(exp: Exp, level: int = 0) -> str:
         case int() | str():
             return str(exp)
         case Fraction():
-            return f"{exp.numerator}/{exp.denominator}" if level < 9 else f"({exp.numerator}/{exp.denominator})"
+            return (
+                f"{exp.numerator}/{exp.denominator}" if level < 9 else f"({exp.numerator}/{exp.denominator})"
+            )
         case ("?", a, b, c):
             text = f"{print_expression(a, 1)} ? {print_expression(b, 1)} : {print_expression(c)}"
             return f"({text})" if level else text
+        case ("<=>", a, b):
+            return f"(({print_expression(a)}) = ({print_expression(b)}))"  # Storm has no `<=>`
         case ("!", a):
             return f"(!({print_expression(a)}))"  # other readers bind `!` more strongly than PRISM
         case (operator, a, b) if operator in LEVELS:
@@ -243,7 +247,11 @@ def _command_text(command: RandomCommand) -> str:
     branches = []
     for number, updates in command.branches:
         assigned = " & ".join(f"({n}'={print_expression(v)})" for n, v in updates.items()) or "true"
-        branches.append(assigned if number == 1 and len(command.branches) == 1 else f"{print_expression(number)} : {assigned}")
+        branches.append(
+            assigned
+            if number == 1 and len(command.branches) == 1
+            else f"{print_expression(number)} : {assigned}"
+        )
     return f"[{command.action or ''}] {print_expression(command.guard)} -> {' + '.join(branches)};"
 
 
@@ -361,14 +369,20 @@ class _Maker:
                 found[name] = self.random.choice([True, False, ("!", name), self.condition(seen, 1)])
             else:
                 value = self.random.choice([self.number(seen, 2), self.random.randint(low, high)])
-                found[name] = value if isinstance(value, int) and low <= value <= high else ("max", low, ("min", high, value))
+                found[name] = (
+                    value
+                    if isinstance(value, int) and low <= value <= high
+                    else ("max", low, ("min", high, value))
+                )
         return found
 
     def branches(self, own: Mapping[str, Any], seen: Mapping[str, Any], kind: str) -> list[tuple[Exp, Any]]:
         r = self.random
         count = r.choice([1, 1, 2, 2, 3])
         if kind == "ctmc":
-            rates = [r.choice([1, 2, 3, Fraction(1, 2), ("+", self.number(seen, 0), 1)]) for _ in range(count)]
+            rates = [
+                r.choice([1, 2, 3, Fraction(1, 2), ("+", self.number(seen, 0), 1)]) for _ in range(count)
+            ]
             return [(rate, self.update(own, seen)) for rate in rates]
         if count == 2 and r.random() < 0.3:
             name = r.choice([n for n, (low, _, _) in seen.items() if low is not None] or [None])
@@ -390,7 +404,9 @@ def random_program(seed: int) -> RandomProgram:
         program.shared["g"] = 0, 2, r.randint(0, 2)
     sizes = r.choice([1, 2, 2, 3])
     for index in range(sizes):
-        own: dict[str, tuple[Any, Any, Any]] = {f"x{index}": (low := r.randint(-1, 1), low + r.randint(1, 2), 0)}
+        own: dict[str, tuple[Any, Any, Any]] = {
+            f"x{index}": (low := r.randint(-1, 1), low + r.randint(1, 2), 0)
+        }
         own[f"x{index}"] = (*own[f"x{index}"][:2], r.randint(low, own[f"x{index}"][1]))
         if r.random() < 0.5:
             own[f"b{index}"] = None, None, r.random() < 0.5
@@ -415,9 +431,12 @@ def random_program(seed: int) -> RandomProgram:
     if copied:
         _copy_module(program, first, last, actions, r)
     program.goal = make.condition(seen, 1)
-    program.state_rewards = [(make.condition(seen, 1), r.randint(0, 3)) for _ in range(r.randint(0, 2))]
+    program.state_rewards = [(True, 0)] + [
+        (make.condition(seen, 1), r.randint(0, 3)) for _ in range(r.randint(0, 2))
+    ]
+    used = sorted({c.action for m in program.modules for c in m.commands if c.action})
     program.step_rewards = [
-        (r.choice([None, *actions]), make.condition(seen, 1), r.choice([1, 2, Fraction(1, 2), "q"]))
+        (r.choice([None, *used]), make.condition(seen, 1), r.choice([1, 2, Fraction(1, 2), "q"]))
         for _ in range(r.randint(0, 2))
     ]
     if r.random() < 0.15:

@@ -108,9 +108,7 @@ def overlapping_groups(choices: Sequence[JointChoice], compare: GuardComparison)
     return list(groups.values())
 
 
-def _overlapping_pairs(
-    choices: Sequence[JointChoice], compare: GuardComparison
-) -> Iterator[tuple[int, int]]:
+def _overlapping_pairs(choices: Sequence[JointChoice], compare: GuardComparison) -> Iterator[tuple[int, int]]:
     """The numbers of choices that may be enabled together. Two commands that exclude each other decide it."""
     known: dict[tuple[int, int], bool] = {}
 

@@ -128,7 +128,9 @@ class PrismReader:
         while self.token.kind == "symbol" and _STRENGTHS.get(self.token.text, -1) >= least:
             sign = self.advance()
             right = self._operators(_STRENGTHS[sign.text] + 1)
-            chained = sign.text in _CHAINS and left.op == sign.text and len(left.args) > 1 and left.value is True
+            chained = (
+                sign.text in _CHAINS and left.op == sign.text and len(left.args) > 1 and left.value is True
+            )
             parts = (*left.args, right) if chained else (left, right)
             left = PrismExpression(sign.text, sign.place, parts, sign.text in _CHAINS)
         if self.sees("<-"):
@@ -144,7 +146,9 @@ class PrismReader:
             sign.place.refuse(f"an expression of more than {MOST_LEVELS} levels", "nest it less deeply")
         if sign.text == "!":
             if least > _NEGATION:
-                sign.place.fail("`!` binds less than the operator before it", "put the negation in parentheses")
+                sign.place.fail(
+                    "`!` binds less than the operator before it", "put the negation in parentheses"
+                )
             inner = PrismExpression("!", sign.place, (self._operators(_NEGATION),))
         else:
             inner = PrismExpression("negate", sign.place, (self._operand(len(_BINARY)),))
@@ -163,7 +167,9 @@ class PrismReader:
         if self.takes("("):
             inner = self.expression()
             self.expect(")", "after the expression")
-            return PrismExpression(inner.op, inner.place, inner.args, inner.value if not inner.args else False)
+            return PrismExpression(
+                inner.op, inner.place, inner.args, inner.value if not inner.args else False
+            )
         if token.kind == "quoted":
             self.advance()
             return PrismExpression("label", token.place, value=token.text)

@@ -148,9 +148,11 @@ def parse_prism_model(text: str) -> PrismFile:
     kind_seen = False
     while reader.token.kind != "end":
         token = reader.token
-        if token.kind == "keyword" and token.text in (*MODEL_TYPES, *_OTHER_TYPES):
+        if token.kind in ("keyword", "name") and token.text in (*MODEL_TYPES, *_OTHER_TYPES):
             if token.text in _OTHER_TYPES:
-                token.place.refuse(f"models of type `{token.text}` are not supported", "read are dtmc, mdp, ctmc, ma")
+                token.place.refuse(
+                    f"models of type `{token.text}` are not supported", "read are dtmc, mdp, ctmc, ma"
+                )
             if kind_seen:
                 token.place.fail("a second type of model", "keep one of them")
             found.kind, kind_seen = MODEL_TYPES[reader.advance().text], True
@@ -228,7 +230,9 @@ def _declaration(reader: PrismReader) -> PrismDeclaration:
     elif reader.takes("bool"):
         kind = "bool"
     elif reader.sees("clock", "double"):
-        reader.token.place.refuse(f"variables of type `{reader.token.text}` are not supported", "use integers")
+        reader.token.place.refuse(
+            f"variables of type `{reader.token.text}` are not supported", "use integers"
+        )
     elif not reader.takes("int"):
         reader.fail_unexpected("`[LOW..HIGH]`, `bool` or `int`")
     initial = reader.expression() if reader.takes("init") else None

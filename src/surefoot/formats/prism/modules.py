@@ -102,12 +102,17 @@ def _copy_module(
     return ModuleCopy(wanted.name, module, renames, wanted.place)
 
 
-def declare_variables(file: PrismFile, copies: Sequence[ModuleCopy], scope: PrismScope) -> list[DeclaredVariable]:
+def declare_variables(
+    file: PrismFile, copies: Sequence[ModuleCopy], scope: PrismScope
+) -> list[DeclaredVariable]:
     """Global variables first, then those of the modules."""
     rows: list[tuple[PrismDeclaration, ModuleCopy | None]] = [(d, None) for d in file.variables]
     rows += [(d, copy) for copy in copies for d in copy.module.declarations]
     found: list[DeclaredVariable] = []
-    taken: dict[str, str] = {**dict.fromkeys(scope.constants, "constant"), **dict.fromkeys(scope.formulas, "formula")}
+    taken: dict[str, str] = {
+        **dict.fromkeys(scope.constants, "constant"),
+        **dict.fromkeys(scope.formulas, "formula"),
+    }
     for declaration, copy in rows:
         renames = {} if copy is None else copy.renames
         name = renames.get(declaration.name, declaration.name)
@@ -210,7 +215,7 @@ class CommandReader:
                 place.fail(f"rate {show_term(weight)} is negative")
             if not markovian and not 0 <= weight.value <= 1:
                 place.fail(f"probability {show_term(weight)} is not between 0 and 1")
-        elif markovian and term_interval(weight, scope.own_kinds())[0] < 0:  # type: ignore[arg-type]
+        elif markovian and term_interval(weight, scope.own_kinds())[0] < 0:
             place.refuse("a rate that may be negative is not supported", "write max(0, …)")
         return weight
 
@@ -241,9 +246,7 @@ class CommandReader:
         return tuple(u for u in found.values() if u.value != u.target)
 
 
-def formula_copies(
-    copies: Sequence[ModuleCopy], scope: PrismScope
-) -> PrismScope:
+def formula_copies(copies: Sequence[ModuleCopy], scope: PrismScope) -> PrismScope:
     """Formulas that only a renaming names: they are copies of those that it renames."""
     formulas = dict(scope.formulas)
     for copy in copies:

@@ -1,4 +1,7 @@
-"""Can conditions hold together? Decided by bounds, splitting ranges where they leave it open; else: perhaps."""
+"""Can conditions hold together? Decided by bounds; ranges are split where bounds leave it open.
+
+What takes too long to decide counts as possible.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +80,7 @@ class GuardComparison:
             elif isinstance(kind, Bool) and name in box:
                 kinds[name] = Int(*box[name])  # only its bounds are looked at
             elif not hasattr(kind, "element"):
-                kinds[name] = kind  # type: ignore[assignment]
+                kinds[name] = kind
         return kinds
 
 
@@ -98,10 +101,14 @@ def _narrow_box(part: Term, box: _Box) -> bool:
             return negated or _meet(box, name, int(value), int(value))
         case Apply(Op.LE | Op.LT as op, (Var(name), Const(int() as value))):
             strict = (op is Op.LT) is not negated
-            return _meet_above(box, name, value + strict) if negated else _meet_below(box, name, value - strict)
+            return (
+                _meet_above(box, name, value + strict) if negated else _meet_below(box, name, value - strict)
+            )
         case Apply(Op.LE | Op.LT as op, (Const(int() as value), Var(name))):
             strict = (op is Op.LT) is not negated
-            return _meet_below(box, name, value - strict) if negated else _meet_above(box, name, value + strict)
+            return (
+                _meet_below(box, name, value - strict) if negated else _meet_above(box, name, value + strict)
+            )
     return True
 
 

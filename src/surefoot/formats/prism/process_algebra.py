@@ -103,9 +103,7 @@ def _relabel(part: _Process, labels: dict[str, str | None]) -> _Process:
     return _Process(tuple(dict.fromkeys(steps)), frozenset(a for a in kept if a is not None))
 
 
-def combinations_of(
-    step: JointAction, modules: Sequence[CommandModule]
-) -> int:
+def combinations_of(step: JointAction, modules: Sequence[CommandModule]) -> int:
     """How many ways there are to take one command of each member."""
     count = 1
     for number, action in step.members:
@@ -116,5 +114,3 @@ def combinations_of(
 def is_possible(step: JointAction, modules: Sequence[CommandModule]) -> bool:
     """Has every member a command that may be enabled?"""
     return combinations_of(step, modules) > 0
-
-

@@ -73,9 +73,7 @@ def prism_questions_from_text(
     return PrismQuestions(questions, refused, known)
 
 
-def _declared_scope(
-    text: str, outer: PrismScope, given: Mapping[str, ConstantOverride]
-) -> PrismScope:
+def _declared_scope(text: str, outer: PrismScope, given: Mapping[str, ConstantOverride]) -> PrismScope:
     """The constants and labels of the file, which may stand after the questions that use them."""
     reader = PrismReader(text)
     constants, labels = [], []

@@ -245,7 +245,9 @@ def _read_bounds(reader: PrismReader, known: QuestionScope, operator: str) -> tu
     if not reader.takes("<", "<=", ">", ">=", "=", "["):
         return ()
     if known.kind in UNTIMED:
-        sign.place.refuse(f"bounds on time in models of type {known.kind} are not supported", "leave them out")
+        sign.place.refuse(
+            f"bounds on time in models of type {known.kind} are not supported", "leave them out"
+        )
     if operator == "X":
         sign.place.fail("`X` has no bound", "leave it out")
     if sign.text == "[":
@@ -279,9 +281,7 @@ def _read_step(expression: PrismExpression, known: QuestionScope) -> int:
     return value
 
 
-def _read_reward(
-    reader: PrismReader, word: str, place: PrismPlace, known: QuestionScope
-) -> PrismQuestion:
+def _read_reward(reader: PrismReader, word: str, place: PrismPlace, known: QuestionScope) -> PrismQuestion:
     if known.kind in UNTIMED:
         place.refuse(f"rewards in models of type {known.kind} are not supported", "they depend on time")
     reward = _read_reward_name(reader, place, known)
@@ -293,7 +293,9 @@ def _read_reward(
     instant: InstantReward | None = None
     if reader.takes("F"):
         if reader.sees("<=", "<", ">=", ">", "=", "["):
-            reader.token.place.refuse("a bound on `F` of a reward is not supported", "ask C<=k, or without a bound")
+            reader.token.place.refuse(
+                "a bound on `F` of a reward is not supported", "ask C<=k, or without a bound"
+            )
         until = _condition(reader, known)
     elif reader.takes("C"):
         if not reader.takes("<="):
@@ -365,5 +367,3 @@ def _steps_of(path: Path) -> int | None:
             return high
         case _:
             return None
-
-

@@ -62,9 +62,7 @@ def _add(left: Term, right: Term) -> Term:
     return left if right == Const(0) else fold_constant_parts(Apply(Op.ADD, (left, right)))
 
 
-def reward_amounts(
-    structures: Sequence[RewardStructure], label: str | None
-) -> tuple[tuple[str, Term], ...]:
+def reward_amounts(structures: Sequence[RewardStructure], label: str | None) -> tuple[tuple[str, Term], ...]:
     """What a step with this action is worth in each structure."""
     amounts = ((s.name, s.amount(label)) for s in structures)
     return tuple((name, amount) for name, amount in amounts if amount != Const(0))

@@ -161,5 +161,3 @@ def _name_unpaid(made: ModuleSystem, rewards: Sequence[RewardStructure]) -> Modu
     components = list(made.components)
     components[number] = replace(components[number], edges=(first, *edges))
     return replace(made, components=tuple(components))
-
-

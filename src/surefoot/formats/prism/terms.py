@@ -19,7 +19,14 @@ from surefoot.term.number import LongNumber
 from surefoot.term.printer import abbreviate_term
 from surefoot.term.term import Apply, Const, Op, Term, Var, equal, free_names
 from surefoot.term.traverse import count_term_parts
-from surefoot.term.types import INT, describe_type, infer_term_type, join_types, suggest_conversion, unbounded_type
+from surefoot.term.types import (
+    INT,
+    describe_type,
+    infer_term_type,
+    join_types,
+    suggest_conversion,
+    unbounded_type,
+)
 from surefoot.term.value_types import ValueType
 
 _MOST_PARTS = 1_000_000
@@ -93,7 +100,9 @@ def prism_term_type(expression: PrismExpression, term: Term, scope: PrismScope) 
     """The kind of a term over the variables of the scope."""
     place = start_of(expression)
     if count_term_parts(term) > _MOST_PARTS:
-        place.refuse(f"an expression of more than {_MOST_PARTS} operators", "use fewer formulas in each other")
+        place.refuse(
+            f"an expression of more than {_MOST_PARTS} operators", "use fewer formulas in each other"
+        )
     kinds = scope.own_kinds()
 
     def unknown(name: str) -> InvalidProblem:
@@ -211,7 +220,7 @@ def _read_modulo(expression: PrismExpression, args: tuple[Term, ...], scope: Pri
     divisor = fold_constant_parts(args[1])
     if isinstance(divisor, Const) and not isinstance(divisor.value, bool) and divisor.value <= 0:
         start_of(expression.args[1]).fail("`mod` by a number below 1 has no value", "use a positive divisor")
-    if term_interval(divisor, scope.own_kinds())[0] < 0:  # type: ignore[arg-type]
+    if term_interval(divisor, scope.own_kinds())[0] < 0:
         what = "`mod` by something that may be negative is not supported"
         start_of(expression.args[1]).refuse(what, "use max(1, …)")
     return Apply(Op.MOD, args)
@@ -220,7 +229,7 @@ def _read_modulo(expression: PrismExpression, args: tuple[Term, ...], scope: Pri
 def _read_power(expression: PrismExpression, args: tuple[Term, ...], scope: PrismScope) -> Term:
     kinds = [prism_term_type(e, t, scope) for e, t in zip(expression.args, args, strict=True)]
     exponent = fold_constant_parts(args[1])
-    if kinds == [INT, INT] and term_interval(exponent, scope.own_kinds())[0] < 0:  # type: ignore[arg-type]
+    if kinds == [INT, INT] and term_interval(exponent, scope.own_kinds())[0] < 0:
         what = "`pow` of integers with an exponent that may be negative"
         start_of(expression.args[1]).refuse(what, "write the base as 2.0, or 1/pow(a, b)")
     if kinds[1] != INT and not isinstance(exponent, Const):

@@ -9,12 +9,13 @@ from typing import NoReturn
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.term.lexer import shorten_text
 
-KEYWORDS = frozenset(
-    "A bool clock const ctmc C double dtmc E endinit endinvariant endmodule endobservables endrewards "
-    "endsystem false formula filter func F global G init invariant I int label max mdp min module X "
-    "nondeterministic observable observables of Pmax Pmin P probabilistic prob pta popta pomdp rate rewards "
-    "Rmax Rmin R S stochastic system true U W ma".split()
-)
+_WORDS = """
+A bool clock const ctmc C double dtmc E endinit endinvariant endmodule endobservables
+endrewards endsystem false formula filter func F global G init invariant I int label max
+mdp min module X nondeterministic observable observables Pmax Pmin P probabilistic prob
+pta popta pomdp rate rewards Rmax Rmin R S stochastic system true U W
+"""
+KEYWORDS = frozenset(_WORDS.split())
 _MOST_CHARACTERS = 20_000_000
 _SKIPPED = re.compile(r"(?:[ \t\r\n\f\v\ufeff]|//[^\n]*)*")
 _WORD = re.compile(
@@ -62,7 +63,9 @@ class PrismToken:
 def split_prism_text(text: str) -> list[PrismToken]:
     """The words of a text; the last one is the end."""
     if len(text) > _MOST_CHARACTERS:
-        PrismPlace(text, 0).refuse(f"the text has {len(text)} characters", f"at most {_MOST_CHARACTERS} are read")
+        PrismPlace(text, 0).refuse(
+            f"the text has {len(text)} characters", f"at most {_MOST_CHARACTERS} are read"
+        )
     found: list[PrismToken] = []
     offset = 0
     while True:
@@ -78,7 +81,9 @@ def split_prism_text(text: str) -> list[PrismToken]:
         if kind == "name" and spelled in KEYWORDS:
             kind = "keyword"
         if kind == "number" and re.match(r"[A-Za-z0-9_]", text[word.end() : word.end() + 1]):
-            PrismPlace(text, offset).fail(f"`{spelled}{text[word.end()]}…` is not a number", "write 12 or 0.25")
+            PrismPlace(text, offset).fail(
+                f"`{spelled}{text[word.end()]}…` is not a number", "write 12 or 0.25"
+            )
         plain = spelled[:-1] if kind == "primed" else spelled[1:-1] if kind == "quoted" else spelled
         found.append(PrismToken(kind, plain, PrismPlace(text, offset)))
         offset = word.end()

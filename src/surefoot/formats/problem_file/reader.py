@@ -142,8 +142,8 @@ def _select_property(file: _File, asked: str | None) -> tuple[str, Property]:
         raise InvalidProblem(what, fix=did_you_mean(asked, known), where=f"{file.path}:properties")
     with locate_errors("property"):
         names, constants = file.declared.acting, file.declared.constants
-        known = own_question_scope(file.environment, {**constants, **dict(file.environment.definitions)})
-        found = parse_question_text(asked, names=names, constants=constants, prism=known)
+        prism = own_question_scope(file.environment, {**constants, **dict(file.environment.definitions)})
+        found = parse_question_text(asked, names=names, constants=constants, prism=prism)
         return "property", plain_question(found)
 
 
