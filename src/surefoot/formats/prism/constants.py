@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from surefoot.errors import InvalidProblem
+from surefoot.errors import InvalidProblem, did_you_mean
 from surefoot.formats.jani.declarations import ConstantOverride, read_constant_override
 from surefoot.formats.prism.expressions import PrismExpression, names_in
 from surefoot.formats.prism.model_syntax import PrismConstant, PrismDefinition
@@ -43,6 +43,10 @@ def read_prism_constants(
         if constant.name in declared or constant.name in scope.constants:
             constant.place.fail(f"constant `{constant.name}` is declared twice", "rename one of them")
         declared[constant.name] = constant
+    for name in given:
+        if name not in declared:
+            what = f"the model has no constant `{name}`"
+            raise InvalidProblem(what, fix=did_you_mean(name, declared), where="--const")
     open_ones = {
         c.name: f"constant `{c.name}` has no value; give one: --const {c.name}=…"
         for c in constants

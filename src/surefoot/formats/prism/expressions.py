@@ -167,9 +167,8 @@ class PrismReader:
         if self.takes("("):
             inner = self.expression()
             self.expect(")", "after the expression")
-            return PrismExpression(
-                inner.op, inner.place, inner.args, inner.value if not inner.args else False
-            )
+            closed = inner.op in _CHAINS  # what follows is no part of this chain
+            return PrismExpression(inner.op, inner.place, inner.args) if closed else inner
         if token.kind == "quoted":
             self.advance()
             return PrismExpression("label", token.place, value=token.text)

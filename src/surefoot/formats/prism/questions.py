@@ -149,7 +149,7 @@ def _read_filter(reader: PrismReader, known: QuestionScope) -> PrismQuestion:
         starts = None if initial else starts
     reader.expect(")", "after the filter")
     if found is None:
-        return PrismQuestion(_filter_condition(name, condition or TRUE, starts, place))
+        return PrismQuestion(_filter_condition(name, TRUE if condition is None else condition, starts, place))
     return replace(found, asked=_filter_value(name, found.asked, starts, place))
 
 

@@ -20,14 +20,14 @@ from surefoot.term.printer import abbreviate_term
 from surefoot.term.term import Apply, Const, Op, Term, Var, equal, free_names
 from surefoot.term.traverse import count_term_parts
 from surefoot.term.types import (
+    BOOL,
     INT,
     describe_type,
     infer_term_type,
     join_types,
-    suggest_conversion,
     unbounded_type,
 )
-from surefoot.term.value_types import ValueType
+from surefoot.term.value_types import Int, ValueType
 
 _MOST_PARTS = 1_000_000
 _PLAIN = {
@@ -82,11 +82,20 @@ def read_prism_term(expression: PrismExpression, scope: PrismScope, wanted: Valu
     if wanted is not None and join_types(kind, unbounded_type(wanted)) != unbounded_type(wanted):
         needed = describe_type(unbounded_type(wanted))
         what = f"`{abbreviate_term(term)}` is {describe_type(kind)}, but {needed} is needed"
-        start_of(expression).fail(what, suggest_conversion(term, kind, (type(wanted),)))
+        start_of(expression).fail(what, _suggest_fix(term, kind, wanted))
     try:
         return fold_constant_parts(term)
     except LongNumber as error:
         start_of(expression).refuse(error.what, error.fix)
+
+
+def _suggest_fix(term: Term, kind: ValueType, wanted: ValueType) -> str:
+    """How the term could have become one of that kind, in the words of PRISM."""
+    if kind == BOOL:
+        return f"write ({abbreviate_term(term)} ? 1 : 0)" if isinstance(term, Var) else "write (… ? 1 : 0)"
+    if isinstance(wanted, Int):
+        return "round it with floor, ceil or round"
+    return f"compare it with something: `{abbreviate_term(term)} > 0`"
 
 
 def start_of(expression: PrismExpression) -> PrismPlace:
