@@ -133,7 +133,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         answer = ask_row(row, told.cap)
         found.append(answer)
         print("  ".join(f"{k} {v}" for k, v in answer.items()), flush=True)
-    counts = {word: sum(a["outcome"].startswith(word) for a in found) for word in ("agrees", "disagrees", "no")}
+    counts = {
+        word: sum(a["outcome"].startswith(word) for a in found) for word in ("agrees", "disagrees", "no")
+    }
     print(f"{counts['agrees']} agree, {counts['disagrees']} disagree, {counts['no']} without an answer")
     if told.json:
         told.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")

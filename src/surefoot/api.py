@@ -48,7 +48,7 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
         is_foreign_barrier as is_foreign_barrier, read_barriers as read_barriers,
     )
     from surefoot.formats.jani import read_jani as read_jani, write_jani as write_jani
-    from surefoot.formats.prism import read_prism as read_prism
+    from surefoot.formats.prism import read_prism as read_prism, write_prism as write_prism
     from surefoot.formats.json_file import (
         read_invariant as read_invariant, read_json as read_json,
         read_stored_results as read_stored_results,
@@ -404,7 +404,7 @@ _TOOL_SECTIONS: tuple[dict[str, str], ...] = (  # beside these, for the command 
             "PRISM_SUFFIXES LoadedModel file_sha256 parse_constants read_model set_time_semantics"
         ),
         ".formats.jani": "read_jani write_jani",
-        ".formats.prism": "read_prism",
+        ".formats.prism": "read_prism write_prism",
         ".formats.onnx": "read_onnx_network",
         ".formats.normalization": "read_normalization",
         ".formats.predicate_list": "read_conditions",

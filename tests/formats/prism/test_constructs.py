@@ -30,7 +30,7 @@ def test_the_die_of_knuth_and_yao() -> None:
     assert ask_value(DIE, "P=? [ F s=7 & d=3 ]") == Fraction(1, 6)
     assert ask_value(DIE, 'R{"flips"}=? [ F "done" ]') == Fraction(11, 3)
     assert ask_value(DIE, "R=? [ C<=2 ]") == 2
-    assert ask_value(DIE, 'R{1}=? [ I=3 ]') == Fraction(1, 4)
+    assert ask_value(DIE, "R{1}=? [ I=3 ]") == Fraction(1, 4)
     assert ask_value(DIE, 'P=? [ F<=3 "done" ]') == Fraction(3, 4)
     assert ask_value(DIE, 'P=? [ F=3 "done" ]') == Fraction(3, 4)
     assert ask_value(DIE, "P=? [ s<7 U[1,3] d=1 ]") == Fraction(1, 8)
@@ -84,7 +84,9 @@ def reach(body: str, goal: str, more: str = "", **constants: str) -> Fraction | 
     ],
 )
 def test_expressions(expression: str, value: int) -> None:
-    assert reach(f"[] x=0 -> (x'={expression});" if value else f"[] x=0 -> (x'=9-({expression}));", "x!=0") == 1
+    assert (
+        reach(f"[] x=0 -> (x'={expression});" if value else f"[] x=0 -> (x'=9-({expression}));", "x!=0") == 1
+    )
     shifted = f"[] x=0 -> (x'=({expression})+1);" if value < 9 else f"[] x=0 -> (x'={expression});"
     assert reach(shifted, f"x={value + 1 if value < 9 else value}") == 1
 
@@ -94,7 +96,9 @@ def test_constants_in_any_order_and_from_outside() -> None:
     body = "[] x=0 -> p : (x'=N) + 1-p : (x'=9);"
     assert reach(body, "x=6", more, r="0.2") == Fraction(2, 5)
     assert reach(body, "x=4", more, r="1/5", M="2") == Fraction(2, 5)
-    assert reach("[] x=0 -> a : (x'=1) + b : (x'=2);", "x=1", "prob a = 0.25; rate b = 0.75;") == Fraction(1, 4)
+    assert reach("[] x=0 -> a : (x'=1) + b : (x'=2);", "x=1", "prob a = 0.25; rate b = 0.75;") == Fraction(
+        1, 4
+    )
 
 
 def test_formulas_in_formulas_in_any_order() -> None:
@@ -213,10 +217,10 @@ def test_several_starts() -> None:
     assert ask_value(text, 'filter(max, Pmax=? [ F x=3 ], "init")') == 1
     assert ask_value(text, 'filter(min, Pmax=? [ F x=3 ], "init")') == Fraction(1, 4)
     assert ask_value(text, 'filter(avg, Pmax=? [ F x=3 ], "init")') == Fraction(5, 8)
-    assert ask_value(text, 'filter(sum, Pmax=? [ F x=3 ], x<3)') == Fraction(5, 4)
-    assert ask_value(text, 'filter(min, Pmax=? [ F x=3 ])') == 0
+    assert ask_value(text, "filter(sum, Pmax=? [ F x=3 ], x<3)") == Fraction(5, 4)
+    assert ask_value(text, "filter(min, Pmax=? [ F x=3 ])") == 0
     assert ask_value(text, 'filter(state, Pmax=? [ F x=3 ], "low")') == Fraction(1, 4)
-    assert ask_value(text, 'filter(count, P>0.5 [ F x=3 ])') == 2
+    assert ask_value(text, "filter(count, P>0.5 [ F x=3 ])") == 2
     assert ask_value(text, 'filter(forall, P>=0.2 [ F x=3 ], "init")') == Fraction(1, 4)
     assert ask_value(text, 'filter(exists, P>=0.9 [ F x=3 ], "init")') == 1
     assert ask_value(text, "Pmax=? [ F x=3 ]") == 1
@@ -276,7 +280,9 @@ def test_probabilities_that_depend_on_the_state_have_to_add_up() -> None:
 
 def test_old_keywords_and_the_type_that_is_left_out() -> None:
     body = "module m x : [0..1]; [] x=0 -> (x'=1); [] x=0 -> true; endmodule"
-    kinds = {w: read_text(f"{w}\n{body}").kind for w in ("probabilistic", "nondeterministic", "stochastic", "")}
+    kinds = {
+        w: read_text(f"{w}\n{body}").kind for w in ("probabilistic", "nondeterministic", "stochastic", "")
+    }
     assert kinds == {"probabilistic": "dtmc", "nondeterministic": "mdp", "stochastic": "ctmc", "": "mdp"}
 
 

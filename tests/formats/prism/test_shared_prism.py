@@ -66,7 +66,9 @@ def test_reference_values(shared_data: Path) -> None:
 
 def _is_small(name: str) -> bool:
     if name.startswith("crowds"):
-        return "CrowdSize=5" in name or ("CrowdSize=10" in name and "TotalRuns=6" not in name) or (
-            "TotalRuns=3" in name
-        ) 
+        return (
+            "CrowdSize=5" in name
+            or ("CrowdSize=10" in name and "TotalRuns=6" not in name)
+            or ("TotalRuns=3" in name)
+        )
     return "N=5" in name or name.startswith("leader_sync")
