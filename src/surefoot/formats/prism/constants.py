@@ -48,7 +48,7 @@ def read_prism_constants(
             what = f"the model has no constant `{name}`"
             raise InvalidProblem(what, fix=did_you_mean(name, declared), where="--const")
     open_ones = {
-        c.name: f"constant `{c.name}` has no value; give one: --const {c.name}=…"
+        c.name: f"give one: --const {c.name}=…"
         for c in constants
         if c.value is None and c.name not in given
     }

@@ -91,7 +91,7 @@ def _declared_scope(text: str, outer: PrismScope, given: Mapping[str, ConstantOv
     plain = replace(outer, labels=None, done={})
     values = read_prism_constants(constants, own, plain, may_be_open=True)
     waiting = {
-        c.name: f"constant `{c.name}` has no value; give one: --const {c.name}=…"
+        c.name: f"give one: --const {c.name}=…"
         for c in constants
         if c.name not in values
     }

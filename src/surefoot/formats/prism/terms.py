@@ -64,7 +64,7 @@ class PrismScope:
     under: tuple[str, ...] = ()  # formulas that are being put in
     notes: set[str] = field(default_factory=set)
     done: dict[tuple[str, tuple[tuple[str, str], ...]], Term] = field(default_factory=dict)
-    waiting: Mapping[str, str] = field(default_factory=dict)  # names without a value yet, and what to say
+    waiting: Mapping[str, str] = field(default_factory=dict)  # constants without a value, and what to do
     terms: Mapping[str, Term] = field(default_factory=dict)  # other names, and what they stand for
 
     def renaming(self, renames: _Renames) -> PrismScope:
@@ -181,7 +181,7 @@ def _resolve_name(written: str, place: PrismPlace, scope: PrismScope) -> Term:
     if name in scope.terms:
         return scope.terms[name]
     if name in scope.waiting:
-        place.fail(scope.waiting[name])
+        place.fail(f"constant `{name}` has no value", scope.waiting[name])
     known = (*scope.names, *scope.constants, *scope.formulas, *scope.terms)
     place.fail(f"`{name}` is not declared", did_you_mean(name, known))
 

@@ -215,11 +215,16 @@ def _sequenced(updates: list[Update]) -> dict[str, Term]:
     values: dict[str, Term] = {}
     for index in sorted({u.index for u in updates}):
         before = dict(values)
+        written: set[str] = set()
         for update in updates:
             if update.index != index:
                 continue
             if not isinstance(update.target, Var):
                 raise Unsupported("PRISM has no arrays", fix="use one variable for each element")
+            if update.target.name in written:
+                what = f"`{update.target.name}` is written by two components in one step"
+                raise Unsupported(what, fix="let one of them write it")
+            written.add(update.target.name)
             values[update.target.name] = fold_constant_parts(substitute_names(update.value, before))
     return values
 

@@ -75,7 +75,8 @@ def _operation_text(part: Apply, values: list[PrismText], where: str) -> PrismTe
     if op in _INFIX:
         sign, own = _INFIX[op]
         first, *others = values
-        return PrismText(sign.join([first.within(own), *(v.within(own + 1) for v in others)]), own)
+        rest = [f"({v.text})" if v.text.startswith("-") else v.within(own + 1) for v in others]  # no `<-`
+        return PrismText(sign.join([first.within(own), *rest]), own)
     if op in _CALLS:
         return PrismText(f"{_CALLS[op]}({', '.join(v.text for v in values)})", _TIGHT)
     if op in _REWRITTEN:
