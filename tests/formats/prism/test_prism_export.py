@@ -19,7 +19,8 @@ from surefoot.formats.prism.property_file import prism_questions_from_text
 from surefoot.formats.prism_model import prism_question_scope
 from surefoot.problem.environment import Component, Edge, Environment, Outcome, Update, Variable
 from surefoot.problem.problem import Problem
-from surefoot.problem.property import Expected, Never, Path as PathFormula, Probability, Property
+from surefoot.problem.property import Expected, Never, Probability, Property
+from surefoot.problem.property import Path as PathFormula
 from surefoot.problem.property_parser import parse_property
 from surefoot.term.term import FALSE, Apply, Const, Op, Term, Var, equal, ite
 from surefoot.term.value_types import Array, Bool, Int, Real
@@ -42,7 +43,9 @@ def same(first: Verdict, second: Verdict) -> bool:
     return type(first) is type(second)
 
 
-def read_again(environment: Environment, asked: dict[str, Property]) -> tuple[Environment, dict[str, Property]]:
+def read_again(
+    environment: Environment, asked: dict[str, Property]
+) -> tuple[Environment, dict[str, Property]]:
     texts = write_prism(environment, asked)
     model = read_text(texts.model)
     assert not texts.refused
@@ -152,7 +155,9 @@ def test_what_prism_cannot_say_is_refused(variable: Variable, said: str) -> None
 
 def test_questions_without_counterpart_are_named() -> None:
     edge = Edge("here", None, Var("x") < 3, outcomes=(Outcome(updates=(Update(Var("x"), Var("x") + 1),)),))
-    environment = Environment("m", (Variable("x", Int(0, 3)),), equal(Var("x"), 0), (Component("c", (edge,)),))
+    environment = Environment(
+        "m", (Variable("x", Int(0, 3)),), equal(Var("x"), 0), (Component("c", (edge,)),)
+    )
     asked = {"again": parse_property("recurs x = 3"), "next": parse_property("Pmax=? [ X x = 1 ]")}
     texts = write_prism(environment, asked)
     assert set(texts.refused) == {"again", "next"}

@@ -48,9 +48,7 @@ def read_prism_constants(
             what = f"the model has no constant `{name}`"
             raise InvalidProblem(what, fix=did_you_mean(name, declared), where="--const")
     open_ones = {
-        c.name: f"give one: --const {c.name}=…"
-        for c in constants
-        if c.value is None and c.name not in given
+        c.name: f"give one: --const {c.name}=…" for c in constants if c.value is None and c.name not in given
     }
     if open_ones and not may_be_open:
         name = next(iter(open_ones))

@@ -90,11 +90,7 @@ def _declared_scope(text: str, outer: PrismScope, given: Mapping[str, ConstantOv
     own = {c.name: v for c in constants if (v := given.get(c.name)) is not None}
     plain = replace(outer, labels=None, done={})
     values = read_prism_constants(constants, own, plain, may_be_open=True)
-    waiting = {
-        c.name: f"give one: --const {c.name}=…"
-        for c in constants
-        if c.name not in values
-    }
+    waiting = {c.name: f"give one: --const {c.name}=…" for c in constants if c.name not in values}
     scope = replace(plain, constants=values, waiting=waiting)
     found = dict(outer.labels or {})
     for label in labels:

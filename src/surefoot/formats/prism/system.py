@@ -127,11 +127,13 @@ def _stuck(modules: Sequence[CommandModule], steps: Sequence[JointAction]) -> Te
     ways = [c.guard for module in modules for c in module.commands if c.action is None]
     for step in steps:
         ready = [
-            disjunction_of(tuple(c.guard for c in modules[number].commands if c.action == action))
+            disjunction_of(
+                tuple(dict.fromkeys(c.guard for c in modules[number].commands if c.action == action))
+            )
             for number, action in step.members
         ]
         ways.append(conjunction_of(tuple(ready)))
-    return fold_constant_parts(~disjunction_of(tuple(ways)))
+    return fold_constant_parts(~disjunction_of(tuple(dict.fromkeys(ways))))
 
 
 def _add_loops(

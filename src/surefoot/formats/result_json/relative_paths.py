@@ -12,7 +12,14 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-_FILES = ("model", "policy", "normalize", "property_file", "network", "specification")  # keys of `source` that name files
+_FILES = (
+    "model",
+    "policy",
+    "normalize",
+    "property_file",
+    "network",
+    "specification",
+)  # keys of `source` that name files
 
 
 def result_relative_to(document: Mapping[str, Any], folder: Path) -> dict[str, Any]:
