@@ -26,7 +26,8 @@ def _command(text: str) -> str:
 
 
 MODELS = (
-    BadPrism("no module", "mdp\nconst int N = 2;\n", ":3:1: the model has no module; fix: add `module … endmodule`"),
+    BadPrism("no module", "mdp\nconst int N = 2;\n",
+             ":3:1: the model has no module; fix: add `module … endmodule`"),
     BadPrism(
         "misspelt section",
         "mdp\nmodul m endmodule",
@@ -57,8 +58,9 @@ MODELS = (
     BadPrism(
         "nearly one",
         _command("[] x=0 -> 0.3333333333 : (x'=1) + 0.6666666666 : (x'=2);"),
-        ":5:12: the probabilities 0.3333333333 + 0.6666666666 add up to 0.9999999999; fix: they have to add up"
-        " to exactly 1; as the sum is within 1e-9 of 1, --normalise divides each of them by it",
+        ":5:12: the probabilities 0.3333333333 + 0.6666666666 add up to 0.9999999999;"
+        " fix: they have to add up to exactly 1;"
+        " as the sum is within 1e-9 of 1, --normalise divides each of them by it",
     ),
     BadPrism(
         "probability above 1",
@@ -191,7 +193,8 @@ MODELS = (
         START + MODULE + 'label "init" = x=0;\n',
         ":7:7: the label \"init\" is built in; fix: give this one another name",
     ),
-    BadPrism("quotes", START + 'label "l = x;\n', ":2:7: a name in quotes is not closed; fix: end it with \""),
+    BadPrism("quotes", START + 'label "l = x;\n',
+             ':2:7: a name in quotes is not closed; fix: end it with "'),
     BadPrism("nothing closes the module", "mdp\nmodule m x : [0..1];",
              ":2:21: `endmodule` or a command with `[` in front is expected, not the end of the text"),
     BadPrism(

@@ -50,7 +50,8 @@ def test_a_property_file_that_is_named(walk: Path, command: Command) -> None:
     code, _, err = command("check", walk, *given, "--property", "quick")
     assert code == 2
     assert err == (
-        f"error: {walk.with_name('other.props')}:5:22: constant `k` has no value; fix: give one: --const k=…\n"
+        f"error: {walk.with_name('other.props')}:5:22: constant `k` has no value;"
+        " fix: give one: --const k=…\n"
     )
     code, _, err = command("check", walk, *given, "--const", "k=1")
     assert code == 2

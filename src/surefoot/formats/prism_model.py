@@ -76,8 +76,9 @@ def _constants_of(file: Path) -> Mapping[str, object]:
 
 
 def _file_beside(path: Path) -> Path | None:
-    """A property file of the same name."""
+    """A property file of the same name: robot.props, or robot.prism.props."""
     found = [path.with_suffix(suffix) for suffix in PROPERTY_SUFFIXES]
+    found += [path.with_name(path.name + suffix) for suffix in PROPERTY_SUFFIXES]
     return next((file for file in found if file.is_file()), None)
 
 
@@ -157,7 +158,8 @@ def describe_prism_model(
     shown: dict[str, str] = {}
     if beside is not None:
         questions = read_prism_questions(beside, prism_question_scope(model), constants)
-        shown = {name: property_in_words(q.asked) for name, q in questions.questions.items()}
+        asked = {n: count_instant(environment, q, model.rewards) for n, q in questions.questions.items()}
+        shown = {name: property_in_words(meant) for name, (_, meant) in asked.items()}
         shown |= {name: f"refused: {error}" for name, error in questions.refused.items()}
     return {
         "kind": f"PRISM model ({model.kind})",

@@ -25,7 +25,7 @@ def answer_job(job: dict[str, Any]) -> dict[str, Any]:
             asked = stormpy.parse_properties_for_prism_program(question, program)[0]
             found = stormpy.model_checking(model, asked, only_initial_states=True)
             values.append([str(found.at(state)) for state in model.initial_states])
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001
             values.append(str(error)[:200])
     return {"states": model.nr_states, "values": values}
 
@@ -38,7 +38,7 @@ def main() -> None:
         if not child:
             try:
                 told = answer_job(job)
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001
                 told = {"error": str(error)[:300]}
             os.write(write, json.dumps(told).encode())
             os._exit(0)

@@ -29,6 +29,10 @@ def _optima(program: RandomProgram) -> dict[str, Callable[..., Any]]:
     return {"max": max, "min": min} if program.kind == "mdp" else {"": max}
 
 
+def _is_within(value: Any, low: Fraction | None, high: Fraction | None, by: Fraction = NEAR) -> bool:
+    return low is not None and high is not None and low - by <= value <= high + by
+
+
 def _over_starts(question: str) -> str:
     return f'filter(max, {question}, "init")'
 
@@ -43,14 +47,12 @@ def test_states_and_values_as_by_the_manual(part: int) -> None:
         for word, best in _optima(program).items():
             low, high = ask_interval(model, _over_starts(f'P{word}=? [ F "goal" ]'))
             wanted = max(reach_values(expanded, best)[s] for s in expanded.starts)
-            assert low is not None and high is not None
-            assert low - Fraction(1, 10**6) <= wanted <= high + Fraction(1, 10**6), seed
+            assert _is_within(wanted, low, high, Fraction(1, 10**6)), seed
             if program.kind != "ctmc":
                 rewarding += 1
                 low, high = ask_interval(model, _over_starts(f'R{{"cost"}}{word}=? [ C<=4 ]'))
                 exactly = max(cumulative_values(expanded, best, 4)[s] for s in expanded.starts)
-                assert low is not None and high is not None
-                assert low - NEAR <= exactly <= high + NEAR, seed
+                assert _is_within(exactly, low, high), seed
     assert rewarding > 20
 
 
@@ -87,6 +89,7 @@ def test_states_and_values_as_storm_says(tmp_path: Path) -> None:
             questions += [f"P{word}=? [ {path} ]" for path in paths]
             if program.kind != "ctmc" and not stuck:  # Storm pays no rewards in states that it repairs
                 questions += [f'R{{"cost"}}{word}=? [ {what} ]' for what in ('F "goal"', "C<=4")]
+        questions = questions[:1] + questions[1 + seed % 3 :: 3]  # all kinds, of a third of the programs each
         jobs.append({"path": str(path), "questions": questions})
         programs.append((seed, len(expanded.states), read_text(program.text())))
     compared = 0
@@ -102,7 +105,6 @@ def test_states_and_values_as_storm_says(tmp_path: Path) -> None:
                 assert low is None, (seed, question)
                 continue
             largest = max(map(Fraction, values))
-            assert low is not None and high is not None, (seed, question)
-            assert low - NEAR <= largest <= high + NEAR, (seed, question)
+            assert _is_within(largest, low, high), (seed, question)
             compared += 1
-    assert compared > 5 * MANY
+    assert compared > 2 * MANY

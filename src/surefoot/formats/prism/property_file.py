@@ -17,6 +17,7 @@ from surefoot.formats.prism.tokens import PrismPlace
 from surefoot.formats.untrusted.regular_file import error_in_file, read_input_bytes
 from surefoot.term.types import BOOL
 
+_FIRST_WORDS = ("P", "Pmin", "Pmax", "R", "Rmin", "Rmax", "S", "A", "E", "filter", "const", "label", "(")
 PROPERTY_SUFFIXES = (".props", ".pctl", ".csl")
 
 
@@ -64,8 +65,8 @@ def prism_questions_from_text(
             place.fail(f'the name "{name}" is used twice', "rename one of them")
         try:
             questions[name] = read_prism_question(reader, known)
-            if reader.token.kind != "end":
-                reader.expect(";", "after the question")
+            if reader.token.kind != "end" and not reader.sees(";") and not _starts_question(reader):
+                reader.fail_unexpected("`;` after the question")
         except SurefootError as error:
             questions.pop(name, None)
             refused[name] = error
@@ -111,8 +112,16 @@ def _skip_declaration(reader: PrismReader) -> bool:
 
 
 def _skip_question(reader: PrismReader) -> None:
-    while reader.token.kind != "end" and not reader.takes(";"):
+    reader.advance()
+    while reader.token.kind != "end" and not reader.takes(";") and not _starts_question(reader):
         reader.advance()
+
+
+def _starts_question(reader: PrismReader) -> bool:
+    """Is this the first word of a line, and one with which a question may begin? Semicolons may be left out."""
+    place = reader.token.place
+    line = place.text[place.text.rfind("\n", 0, place.offset) + 1 : place.offset]
+    return not line.strip() and (reader.token.kind == "quoted" or reader.sees(*_FIRST_WORDS))
 
 
 def declared_constants(text: str) -> dict[str, PrismPlace]:

@@ -45,6 +45,7 @@ _FILTERS: dict[str, Filter] = {
 }
 _DECIDING = {"forall": True, "&": True, "exists": False, "|": False}
 _SINGLE = ("state", "first")
+_COMBINING = ("+", "-", "*", "/", "&", "|", "=>", "<=>", "=", "!=", "<", "<=", ">", ">=", "?")
 _SUFFIXES = ("filter", "P", "Pmin", "Pmax", "R", "Rmin", "Rmax", "A", "E", "S")
 _OBJECTIVES = "questions with several objectives are not supported"
 
@@ -101,14 +102,9 @@ def read_prism_question(reader: PrismReader, known: QuestionScope) -> PrismQuest
     if found is None:
         condition = _condition(reader, known)
         return PrismQuestion(Never(fold_constant_parts(~condition), 0))
-    _refuse_continuation(reader)
+    if reader.token.kind == "symbol" and reader.token.text in _COMBINING:
+        reader.token.place.refuse("a combination of questions is not supported", "ask one by one")
     return found
-
-
-def _refuse_continuation(reader: PrismReader) -> None:
-    if reader.token.kind == "symbol" and reader.token.text not in (";", ")", ","):
-        what = "a combination of questions is not supported"
-        reader.token.place.refuse(what, "ask one by one")
 
 
 def _read_operator(reader: PrismReader, known: QuestionScope) -> PrismQuestion | None:

@@ -1,7 +1,7 @@
 """An environment as a PRISM model, with its properties as the text of a property file.
 
-Components become modules. Where they share variables or rewards in ways that PRISM's modules cannot, all joint
-steps become commands of one module.
+Components become modules. Where they share variables or rewards in ways that PRISM's modules cannot, all
+joint steps become commands of one module.
 """
 
 from __future__ import annotations

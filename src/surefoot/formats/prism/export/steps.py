@@ -85,9 +85,9 @@ def _separate_modules(environment: Environment) -> tuple[tuple[str, ...], list[W
                 action = _fresh_action(f"{component.name}_{place}", taken) if _pays(edge) else None
                 steps.append(_written_step(environment, [(number, edge)], action))
                 continue
-            for vector, name in zip(environment.synchronisations, vectors, strict=True):
-                if name is not None and vector.actions[number] == edge.action:
-                    steps.append(_written_step(environment, [(number, edge)], name))
+            for vector, label in zip(environment.synchronisations, vectors, strict=True):
+                if label is not None and vector.actions[number] == edge.action:
+                    steps.append(_written_step(environment, [(number, edge)], label))
         own = [v.name for v in environment.variables if writers.get(v.name, {0}) == {number}]
         keys = [location_key(component.name)] if len(component.locations) > 1 else []
         modules.append(WrittenModule(component.name, (*own, *keys), tuple(steps)))
