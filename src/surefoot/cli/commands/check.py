@@ -97,7 +97,7 @@ def check(
     quiet: bool,
     **options: Any,
 ) -> int:
-    """Decide the properties of MODEL: a problem file (.toml), a JANI model (.jani), a Python file with
+    """Decide the properties of MODEL: a problem file (.toml), a JANI or PRISM model, a Python file with
     --trust-python, or a problem of a study (aurora/safety-excellent/aurora-48).
 
     Without --property every property of the file is checked. The properties share the timeout equally, and

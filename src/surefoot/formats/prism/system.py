@@ -23,7 +23,7 @@ from surefoot.term.term import FALSE, Const, Term, conjunction_of, disjunction_o
 from surefoot.term.value_types import ValueType
 
 LOOPS = "a state in which no command is enabled goes on as it is: PRISM adds such loops"
-DRAWN = "commands that are enabled together are equally likely, as in PRISM's dtmc"
+DRAWN = "where several commands are enabled together each is equally likely, as in PRISM's dtmc"
 EMBEDDED = "only the embedded chain is read, without time"
 
 
