@@ -118,7 +118,7 @@ def _skip_question(reader: PrismReader) -> None:
 
 
 def _starts_question(reader: PrismReader) -> bool:
-    """Is this the first word of a line, and one with which a question may begin? Semicolons may be left out."""
+    """Is this the first word of a line, and may a question begin with it? Semicolons may be left out."""
     place = reader.token.place
     line = place.text[place.text.rfind("\n", 0, place.offset) + 1 : place.offset]
     return not line.strip() and (reader.token.kind == "quoted" or reader.sees(*_FIRST_WORDS))
