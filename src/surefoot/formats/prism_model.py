@@ -52,8 +52,7 @@ def load_prism_problems(
     """
     questions_file = property_file or _file_beside(path)
     texts = {} if questions_file is None else _constants_of(questions_file)
-    own = {n: v for n, v in constants.items() if n not in texts}
-    model = read_prism(path, own, normalise=how.normalise)
+    model = read_prism(path, _own_constants(path, constants, texts), normalise=how.normalise)
     known = prism_question_scope(model)
     questions = PrismQuestions({}, {}, known)
     if questions_file is not None:
@@ -73,6 +72,12 @@ def load_prism_problems(
 def _constants_of(file: Path) -> Mapping[str, object]:
     with locate_errors(str(file)):
         return declared_constants(read_input_bytes(file).decode("utf-8", errors="replace"))
+
+
+def _own_constants(path: Path, given: Mapping[str, str], elsewhere: Mapping[str, object]) -> dict[str, str]:
+    """The values that are meant for the model, and not for the property file alone."""
+    own = _constants_of(path) if any(name in elsewhere for name in given) else {}
+    return {name: value for name, value in given.items() if name not in elsewhere or name in own}
 
 
 def _file_beside(path: Path) -> Path | None:
@@ -153,7 +158,7 @@ def describe_prism_model(
     """What stands in a model and in the property file beside it, for a reader."""
     beside = _file_beside(path)
     texts = {} if beside is None else _constants_of(beside)
-    model = read_prism(path, {n: v for n, v in constants.items() if n not in texts}, normalise=normalise)
+    model = read_prism(path, _own_constants(path, constants, texts), normalise=normalise)
     environment = model.environment
     shown: dict[str, str] = {}
     if beside is not None:

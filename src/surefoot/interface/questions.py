@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from surefoot.engines.protocol import Engine
-from surefoot.errors import InvalidProblem, WrongType, did_you_mean
+from surefoot.errors import InvalidProblem, Unsupported, WrongType, did_you_mean
 from surefoot.formats.model_file import read_model
 from surefoot.formats.question_text import own_question_scope, parse_question_text, plain_question
 from surefoot.interface.argument_names import tell_arguments
@@ -534,7 +534,7 @@ def _property_from(given: object, environment: EnvironmentData) -> Property:
         meant = dict(environment.definitions)
         known = own_question_scope(environment, meant)
         return plain_question(parse_question_text(given, names=names, constants=meant, prism=known))
-    except InvalidProblem as error:
+    except (InvalidProblem, Unsupported) as error:
         raise error.at("property") from None
 
 

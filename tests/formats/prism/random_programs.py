@@ -327,7 +327,9 @@ def cumulative_values(model: ExpandedProgram, best: Any, steps: int) -> list[Fra
     return values
 
 
-class _Maker:
+class ProgramMaker:
+    """Draws conditions, numbers and updates over variables."""
+
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
 
@@ -396,7 +398,7 @@ class _Maker:
 
 def random_program(seed: int) -> RandomProgram:
     """A program with few states, from the whole language."""
-    make = _Maker(seed)
+    make = ProgramMaker(seed)
     r = make.random
     program = RandomProgram(r.choice(["dtmc", "mdp", "mdp", "dtmc", "ctmc"]))
     program.constants = {"K": ("int", r.randint(1, 3)), "q": ("double", Fraction(1, 4))}
