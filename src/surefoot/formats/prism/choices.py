@@ -108,21 +108,51 @@ def overlapping_groups(choices: Sequence[JointChoice], compare: GuardComparison)
     return list(groups.values())
 
 
+class CommandPairs:
+    """Which commands exclude each other: asked many times, decided once."""
+
+    def __init__(self, compare: GuardComparison) -> None:
+        self._compare = compare
+        self._known: dict[tuple[int, int], bool] = {}
+
+    def exclude(self, one: Command, other: Command) -> bool:
+        key = (id(one), id(other))
+        if key not in self._known:
+            apart = one is not other and not self._compare.may_hold_together(one.guard, other.guard)
+            self._known[key] = self._known[key[::-1]] = apart
+        return self._known[key]
+
+    def all_exclude(self, some: Sequence[Command], others: Sequence[Command]) -> bool:
+        return all(self.exclude(a, b) for a in some for b in others)
+
+
+def surely_apart(
+    modules: Sequence[CommandModule], steps: Sequence[JointAction], compare: GuardComparison
+) -> bool:
+    """Is never more than one choice enabled? Seen without listing the choices, which may be very many."""
+    pairs = CommandPairs(compare)
+    groups: list[list[list[Command]]] = [[[c]] for m in modules for c in m.commands if c.action is None]
+    for step in steps:
+        members = [
+            [c for c in modules[number].commands if c.action == action] for number, action in step.members
+        ]
+        for several in members:
+            if any(not pairs.exclude(a, b) for n, a in enumerate(several) for b in several[:n]):
+                return False
+        groups.append(members)
+    return all(
+        any(pairs.all_exclude(mine, theirs) for mine in group for theirs in other)
+        for number, group in enumerate(groups)
+        for other in groups[:number]
+    )
+
+
 def _overlapping_pairs(choices: Sequence[JointChoice], compare: GuardComparison) -> Iterator[tuple[int, int]]:
     """The numbers of choices that may be enabled together. Two commands that exclude each other decide it."""
-    known: dict[tuple[int, int], bool] = {}
-
-    def exclude(one: Command, other: Command) -> bool:
-        key = (id(one), id(other))
-        if key not in known:
-            known[key] = known[key[::-1]] = one is not other and not compare.may_hold_together(
-                one.guard, other.guard
-            )
-        return known[key]
-
+    pairs = CommandPairs(compare)
     for second, later in enumerate(choices):
         for first, earlier in enumerate(choices[:second]):
-            if any(exclude(a, b) for a in earlier.commands for b in later.commands):
+            if any(pairs.exclude(a, b) for a in earlier.commands for b in later.commands):
                 continue
             single = len(earlier.commands) == len(later.commands) == 1
             if single or compare.may_hold_together(earlier.guard, later.guard):

@@ -13,13 +13,14 @@ from surefoot.formats.prism.choices import (
     joint_choices,
     overlapping_groups,
     prefer_immediate,
+    surely_apart,
 )
 from surefoot.formats.prism.modules import Command, CommandModule
 from surefoot.formats.prism.overlap import GuardComparison
 from surefoot.formats.prism.process_algebra import JointAction, combinations_of
 from surefoot.formats.prism.rewards import RewardStructure, reward_amounts
 from surefoot.problem.environment import Component, Edge, Outcome, Synchronisation
-from surefoot.term.term import FALSE, Const, Term, conjunction_of, disjunction_of
+from surefoot.term.term import FALSE, TRUE, Const, Term, conjunction_of, disjunction_of
 from surefoot.term.value_types import ValueType
 
 LOOPS = "a state in which no command is enabled goes on as it is: PRISM adds such loops"
@@ -48,13 +49,13 @@ def build_module_system(
     possible = [step for step in steps if combinations_of(step, modules)]
     compare = GuardComparison(kinds)
     made: ModuleSystem | None = None
-    if kind == "mdp":
-        made = _synchronised_system(modules, possible, rewards)
+    if kind == "mdp" or (kind == "dtmc" and surely_apart(modules, possible, compare)):
+        made = _synchronised_system(modules, possible, rewards, compare)
     elif kind == "dtmc":
         choices = joint_choices(modules, possible)
         groups = overlapping_groups(choices, compare)
         if all(len(group) == 1 for group in groups):
-            made = _synchronised_system(modules, possible, rewards)
+            made = _synchronised_system(modules, possible, rewards, compare)
         else:
             notes.add(DRAWN)
             made = _drawn_system(groups, rewards)
@@ -83,7 +84,10 @@ def _drawn_system(
 
 
 def _synchronised_system(
-    modules: Sequence[CommandModule], steps: Sequence[JointAction], rewards: Sequence[RewardStructure]
+    modules: Sequence[CommandModule],
+    steps: Sequence[JointAction],
+    rewards: Sequence[RewardStructure],
+    compare: GuardComparison,
 ) -> ModuleSystem:
     """A component for each module. The first member of every joint step earns its rewards."""
     edges: list[list[Edge]] = [
@@ -106,7 +110,7 @@ def _synchronised_system(
             edges[number] += [_edge(c, name, rewards, step.label, earns=place == 0) for c in commands]
         vectors.append(Synchronisation(tuple(slots), step.label))
     components = tuple(Component(m.name, tuple(own)) for m, own in zip(modules, edges, strict=True))
-    return ModuleSystem(components, () if alone else tuple(vectors), _stuck(modules, steps))
+    return ModuleSystem(components, () if alone else tuple(vectors), _stuck(modules, steps, compare))
 
 
 def _edge(
@@ -122,18 +126,22 @@ def _edge(
     return Edge("here", action, command.guard, outcomes=outcomes)
 
 
-def _stuck(modules: Sequence[CommandModule], steps: Sequence[JointAction]) -> Term:
+def _stuck(modules: Sequence[CommandModule], steps: Sequence[JointAction], compare: GuardComparison) -> Term:
     """No command without action is enabled, and of every joint step some member is not ready."""
     ways = [c.guard for module in modules for c in module.commands if c.action is None]
     for step in steps:
         ready = [
-            disjunction_of(
-                tuple(dict.fromkeys(c.guard for c in modules[number].commands if c.action == action))
-            )
+            _ready([c.guard for c in modules[number].commands if c.action == action], compare)
             for number, action in step.members
         ]
         ways.append(conjunction_of(tuple(ready)))
     return fold_constant_parts(~disjunction_of(tuple(dict.fromkeys(ways))))
+
+
+def _ready(guards: Sequence[Term], compare: GuardComparison) -> Term:
+    """Some command of a module is enabled; `true` if that is so in every state."""
+    whole = disjunction_of(tuple(dict.fromkeys(guards)))
+    return whole if compare.may_hold_together(~whole) else TRUE
 
 
 def _add_loops(
