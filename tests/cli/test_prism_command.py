@@ -131,3 +131,24 @@ def test_files_that_are_no_prism(tmp_path: Path, command: Command) -> None:
     code, _, err = command("check", tmp_path / "none.prism")
     assert code == 2
     assert "there is no such file" in err
+
+
+@pytest.mark.parametrize("kind", ["ctmc", "ma"])
+def test_time_is_refused_in_every_form(kind: str, tmp_path: Path, command: Command) -> None:
+    path = tmp_path / "timed.sm"
+    path.write_text(
+        f"{kind}\nmodule m x : [0..2]; <> x<2 -> 3 : (x'=x+1); endmodule\nrewards true : 1; endrewards\n",
+        encoding="utf-8",
+    )
+    for text in ("Pmax=? [ F<=2 x=2 ]", "P=? [ x<2 U[1,2] x=2 ]", "P>0.5 [ G<2 x<2 ]"):
+        code, out, err = command("check", path, "--property", text)
+        assert (code, out) == (2, ""), text
+        assert f"bounds on time in models of type {kind} are not supported" in err
+    for text in (
+        "Rmax=? [ F x=2 ]",
+        "R=? [ C<=2 ]",
+        "R=? [ I=2 ]",
+        "S=? [ x=2 ]",
+        "Emax=? [ rewards_1 until x = 2 ]",
+    ):
+        assert command("check", path, "--property", text)[0] == 2, text

@@ -48,6 +48,8 @@ def parse_question_text(
     try:
         return first()
     except SurefootError as error:
+        if first is other and isinstance(error, Unsupported):
+            raise  # it is understood, and the other syntax may mean something else by it
         try:
             return second()
         except SurefootError as later:

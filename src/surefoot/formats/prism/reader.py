@@ -19,6 +19,7 @@ from surefoot.formats.prism.modules import (
     formula_copies,
 )
 from surefoot.formats.prism.process_algebra import compose_modules
+from surefoot.formats.prism.questions import UNTIMED
 from surefoot.formats.prism.rewards import RewardStructure, read_reward_structures
 from surefoot.formats.prism.system import build_module_system
 from surefoot.formats.prism.terms import PrismScope, read_prism_term
@@ -85,6 +86,8 @@ def prism_model_from_text(
                 command.place.fail(f"a command with rates in a model of type {file.kind}", "use `[` and `]`")
     actions = [step.label for step in steps if step.label is not None]
     rewards = read_reward_structures(file.rewards, scope, actions)
+    if file.kind in UNTIMED:
+        rewards = []  # they are earned over time, which the embedded chain has not
     built = build_module_system(file.kind, modules, steps, rewards, scope.own_kinds(), notes)
     initial = _initial_condition(file, variables, scope)
     labels = _read_labels(file.labels, scope) | {"init": initial, "deadlock": built.stuck}
