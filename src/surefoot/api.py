@@ -52,13 +52,15 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
     )
     from surefoot.formats.gymnasium.live_environment import set_gym_arguments as set_gym_arguments
     from surefoot.formats.jani import read_jani as read_jani, write_jani as write_jani
+    from surefoot.formats.prism import read_prism as read_prism, write_prism as write_prism
     from surefoot.formats.json_file import (
         read_invariant as read_invariant, read_json as read_json,
         read_stored_results as read_stored_results,
     )
     from surefoot.formats.model_file import (
-        LoadedModel as LoadedModel, file_sha256 as file_sha256, parse_constants as parse_constants,
-        read_model as read_model, set_time_semantics as set_time_semantics,
+        PRISM_SUFFIXES as PRISM_SUFFIXES, LoadedModel as LoadedModel, file_sha256 as file_sha256,
+        parse_constants as parse_constants, read_model as read_model,
+        set_time_semantics as set_time_semantics,
     )
     from surefoot.formats.normalization import read_normalization as read_normalization
     from surefoot.formats.onnx import read_onnx_network as read_onnx_network
@@ -434,8 +436,11 @@ _TOOL_SECTIONS: tuple[dict[str, str], ...] = (  # beside these, for the command 
         ".formats.gymnasium.live_environment": "set_gym_arguments",
         ".simulate.open_model": "OpenModel",
         ".work.philox": "Stream",
-        ".formats.model_file": "LoadedModel file_sha256 parse_constants read_model set_time_semantics",
+        ".formats.model_file": (
+            "PRISM_SUFFIXES LoadedModel file_sha256 parse_constants read_model set_time_semantics"
+        ),
         ".formats.jani": "read_jani write_jani",
+        ".formats.prism": "read_prism write_prism",
         ".formats.problem_file": "find_property_lines",
         ".formats.schemas": "SCHEMAS read_schema",
         ".formats.onnx": "read_onnx_network",

@@ -29,6 +29,7 @@ MODEL_OPTIONS = (
     "trust_python",
     "no_policy",
     "ignore_goal",
+    "property_file",
 )  # the parameters of `model_flags`
 
 
@@ -45,6 +46,13 @@ def model_flags(command: Callable[..., Any]) -> Callable[..., Any]:
                 multiple=True,
                 metavar="NAME|TEXT",
                 help="May be repeated; default: every property.",
+            ),
+            click.option(
+                "--properties",
+                "property_file",
+                type=click.Path(path_type=Path),
+                metavar="FILE",
+                help="Of a PRISM model: a file with properties (.props, .pctl, .csl).",
             ),
             click.option(
                 "--const", "constants", multiple=True, metavar="N=16", help="Set a constant of the model."
@@ -80,7 +88,7 @@ def model_flags(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def model_option_flag(name: str) -> str:
     """How an option of `model_flags` is written."""
-    said = {"properties": "property", "constants": "const"}
+    said = {"properties": "property", "constants": "const", "property_file": "properties"}
     return f"--{said.get(name, name).replace('_', '-')}"
 
 

@@ -16,12 +16,12 @@ from surefoot.formats.plaja import PlajaProperty, read_plaja_properties
 from surefoot.formats.policy_file import load_policy
 from surefoot.formats.problem_file.declarations import Declarations
 from surefoot.formats.problem_file.policy import NetworkFile, wire_network_file
+from surefoot.formats.question_text import own_question_scope, parse_question_text, plain_question
 from surefoot.formats.wiring import PolicyWiring, WiringChanges, wiring_path
 from surefoot.problem.environment import Environment
 from surefoot.problem.policy import NeuralPolicy, Policy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import STEPS, Expected, Probability, Property
-from surefoot.problem.property_parser import parse_property
 from surefoot.term.printer import show_term
 from surefoot.term.term import Term
 from surefoot.verdict.property_phrases import property_in_words
@@ -196,10 +196,14 @@ def _find_property(model: JaniModel, asked: str, path: Path) -> Property:
         if asked in dict(model.environment.definitions):
             fix = f'`{asked}` is a name that properties can use: "never {asked}", "P=? [ F {asked} ]"'
         raise InvalidProblem(what, fix=fix, where=f"{path}:/properties")
-    names = [v.name for v in model.environment.variables]
+    environment = model.environment
+    definitions = dict(environment.definitions)
+    meant: dict[str, Term] = {**model.constants, **definitions}
+    prism = own_question_scope(environment, meant, chain=model.kind == "dtmc")
     with locate_errors("--property"):
-        meant: dict[str, Term] = {**model.constants, **dict(model.environment.definitions)}
-        return parse_property(asked, names=names, constants=meant, hidden=model.hidden)
+        names = [v.name for v in environment.variables]
+        found = parse_question_text(asked, names=names, constants=meant, hidden=model.hidden, prism=prism)
+        return plain_question(found)
 
 
 def _wire_policy(model: JaniModel, how: JaniQuestionOptions, read: list[Path]) -> NeuralPolicy:

@@ -28,6 +28,8 @@ from surefoot.problem.problem import Problem, in_time
 from surefoot.problem.validate.distribution import normalise_probabilities
 from surefoot.term.term import Term
 
+PRISM_SUFFIXES = (".prism", ".nm", ".pm", ".sm")  # of models in the PRISM language
+
 
 @dataclass(frozen=True, slots=True)
 class LoadedModel:
@@ -71,8 +73,9 @@ def read_model(
     no_policy: bool = False,
     ignore_goal: bool = False,
     bare: bool = False,
+    property_file: Path | None = None,
 ) -> LoadedModel:
-    """Read a problem file or JANI model, or run trusted Python; every file that was read is hashed.
+    """Read a problem file, JANI or PRISM model, or run trusted Python; every file that was read is hashed.
 
     `bare`: only the environment matters to the caller, so that a question may lack its policy.
     """
@@ -92,6 +95,9 @@ def read_model(
     if ignore_goal and model.suffix != ".jani":
         what = "only questions of PlaJA about a JANI model have an objective"
         raise InvalidProblem(what, fix="leave it out", where="--ignore-goal")
+    if property_file is not None and model.suffix not in PRISM_SUFFIXES:
+        fix = "ask with --property"
+        raise InvalidProblem("only PRISM models have files with properties", fix=fix, where="--properties")
     predicates: Mapping[str, tuple[Term, ...]] = {}
     if names_gym_model(model):
         problems, read = _gym_problems(str(model), properties, constants, settings, normalise)
@@ -113,12 +119,23 @@ def read_model(
             policy, _wiring_from_options(settings, read), output, no_policy or bare, ignore_goal, normalise
         )
         problems, predicates = load_jani_problems(model, properties, parse_constants(constants), how, read)
+    elif model.suffix in PRISM_SUFFIXES:
+        from surefoot.formats.jani_model import JaniQuestionOptions
+        from surefoot.formats.prism_model import load_prism_problems
+
+        read = [model]
+        how = JaniQuestionOptions(
+            policy, _wiring_from_options(settings, read), output, no_policy or bare, ignore_goal, normalise
+        )
+        values = parse_constants(constants)
+        problems = load_prism_problems(model, properties, values, how, read, property_file)
     else:
-        fix = "give a problem file (.toml), a JANI model (.jani), or a Python file with --trust-python"
+        fix = "give a problem file (.toml), a JANI or PRISM model, or a Python file with --trust-python"
         raise Unsupported(
             f"models of type `{model.suffix or 'without suffix'}` are not read", fix=fix, where=str(model)
         )
     source = {"kind": "model", "model": str(model), "constants": list(constants)}
+    settings["property_file"] = property_file
     source |= {k: str(v) for k, v in settings.items() if v is not None}
     flags = {"no_policy": no_policy, "ignore_goal": ignore_goal, "normalise": normalise}
     source |= {name: "yes" for name, given in flags.items() if given}

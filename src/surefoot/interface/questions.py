@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from surefoot.engines.protocol import Engine
-from surefoot.errors import InvalidProblem, WrongType, did_you_mean
+from surefoot.errors import InvalidProblem, Unsupported, WrongType, did_you_mean
 from surefoot.formats.gymnasium.gym_name import names_gym_model
 from surefoot.formats.gymnasium.reader import select_gym_property
 from surefoot.formats.model_file import read_model
+from surefoot.formats.question_text import own_question_scope, parse_question_text, plain_question
 from surefoot.interface.argument_names import tell_arguments
 from surefoot.interface.environment import plain_environment
 from surefoot.interface.expression import Expression, Operand, expression_from, number_from
@@ -27,7 +28,6 @@ from surefoot.problem.environment import Environment as EnvironmentData
 from surefoot.problem.policy import Policy, ProgramPolicy, take_policy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Probability, Property, take_property
-from surefoot.problem.property_parser import parse_property
 from surefoot.problem.validate import environment_labels
 from surefoot.run import verify_without_objection
 from surefoot.search.find_witnesses import with_witnesses
@@ -93,8 +93,10 @@ def load(
     no_policy: bool = False,
     ignore_goal: bool = False,
     trust_python: bool = False,
+    property_file: PathText | None = None,
 ) -> Any:
-    """The problem of a file: .toml, .jani (also with PlaJA's questions), .py with `trust_python`.
+    """The problem of a file: .toml, .jani (also with PlaJA's questions), .prism, .nm, .pm or .sm (with
+    `property_file`), .py with `trust_python`.
 
     `property` is the name of one of its properties or one written out. Where the file has several and none
     is named, a list of problems. `policy` is the file of another network; the other arguments are the
@@ -119,6 +121,7 @@ def load(
         no_policy=no_policy,
         ignore_goal=ignore_goal,
         trust_python=trust_python,
+        property_file=property_file,
     )
     return found[0] if len(found) == 1 else found
 
@@ -132,7 +135,7 @@ def _read_problems(path: PathText, property: str | None, **given: Any) -> list[L
             raise WrongType(f"{describe_value(property)} is not the name of a property", fix=fix)
         options["properties"] = (property,)
     options["constants"] = _constant_texts(options.get("constants", {}))
-    for name in ("policy", "normalize"):
+    for name in ("policy", "normalize", "property_file"):
         if name in options:
             options[name] = _input_path(options[name])
     for name in ("observe", "actions"):
@@ -564,8 +567,10 @@ def _property_from(given: object, environment: EnvironmentData) -> Property:
         return found
     names = [v.name for v in environment.variables] + [c.name for c in environment.controls]
     try:
-        return parse_property(given, names=names, constants=dict(environment.definitions))
-    except InvalidProblem as error:
+        meant = dict(environment.definitions)
+        known = own_question_scope(environment, meant)
+        return plain_question(parse_question_text(given, names=names, constants=meant, prism=known))
+    except (InvalidProblem, Unsupported) as error:
         raise error.at("property") from None
 
 

@@ -10,10 +10,11 @@ from surefoot.errors import MissingBackend
 from surefoot.formats.gymnasium.gym_name import names_gym_model
 from surefoot.formats.gymnasium.model_facts import describe_gym_model
 from surefoot.formats.jani_model import describe_jani_model
-from surefoot.formats.model_file import parse_constants, read_model
+from surefoot.formats.model_file import PRISM_SUFFIXES, parse_constants, read_model
 from surefoot.formats.normalization import read_normalization
 from surefoot.formats.onnx.runtime_comparison import compare_with_onnxruntime
 from surefoot.formats.policy_file import load_policy
+from surefoot.formats.prism_model import describe_prism_model
 from surefoot.formats.vnnlib import no_float32_point, read_vnnlib_file
 from surefoot.problem.network import Activation, Combine, Elementwise, Node
 from surefoot.problem.policy import Branch, EdgesOf, NeuralPolicy, Policy, ProgramPolicy
@@ -25,13 +26,15 @@ from surefoot.visible import join_visible
 
 
 def describe_model_file(file: Path, constants: tuple[str, ...], normalise: bool) -> dict[str, Any] | None:
-    """A problem file, library environment, JANI model or VNN-LIB specification; None for any other file."""
+    """A problem file, library environment, JANI or PRISM model, VNN-LIB specification; None for others."""
     if names_gym_model(file):
         return describe_gym_model(str(file), parse_constants(constants))
     if file.suffix == ".toml":
         return _describe_problem_file(file, constants, normalise)
     if file.suffix == ".jani":
         return describe_jani_model(file, parse_constants(constants), normalise=normalise)
+    if file.suffix in PRISM_SUFFIXES:
+        return describe_prism_model(file, parse_constants(constants), normalise=normalise)
     return _describe_specification(file) if ".vnnlib" in file.suffixes else None
 
 

@@ -74,7 +74,9 @@ def _read_again(source: Mapping[str, Any], trust_python: bool, load_study: Reloa
             return load_study(source)
         case {"kind": "model", "model": str(model)}:
             said = {k: v for k, v in source.items() if v is not None}
-            given: dict[str, Any] = {k: Path(said[k]) for k in ("policy", "normalize") if k in said}
+            given: dict[str, Any] = {
+                k: Path(said[k]) for k in ("policy", "normalize", "property_file") if k in said
+            }
             given |= {k: str(said[k]) for k in ("observe", "actions", "choose", "output") if k in said}
             given["constants"] = tuple(str(c) for c in source.get("constants", ()))
             given |= {k: said.get(k) == "yes" for k in ("no_policy", "ignore_goal", "normalise")}

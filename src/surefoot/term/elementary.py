@@ -11,6 +11,9 @@ from decimal import ROUND_HALF_EVEN, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
 
+from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.term.number import LongNumber, integer_power
+
 _PRECISION = 60
 _LARGEST_ANGLE = Decimal(10) ** 20
 
@@ -133,3 +136,26 @@ def _round_to_double(value: Decimal) -> float:
     if value.adjusted() < -400:  # would be an enormous fraction; it rounds to zero anyway
         return 0.0
     return float(Fraction(value))
+
+
+def base_logarithm(of: bool | int | Fraction, base: bool | int | Fraction) -> int | Fraction:
+    """The logarithm to any base: exact where it is a whole number, else the quotient of two, rounded."""
+    if isinstance(of, bool) or isinstance(base, bool) or min(of, base) <= 0:
+        raise InvalidProblem("this logarithm has no value", fix="use positive numbers")
+    if base == 1:
+        raise InvalidProblem("a logarithm to base 1 has no value", fix="use another base")
+    below = elementary_value("log", Fraction(base))
+    if below == 0:
+        raise Unsupported("a logarithm to a base this near to 1", fix="use another base")
+    quotient = elementary_value("log", Fraction(of)) / below
+    whole = round(quotient)
+    if abs(whole) < 10_000 and _is_power(base, whole, of):
+        return whole
+    return Fraction(float(quotient))
+
+
+def _is_power(base: int | Fraction, exponent: int, value: int | Fraction) -> bool:
+    try:
+        return integer_power(base, exponent) == value
+    except LongNumber:  # longer than any number that was read
+        return False

@@ -101,7 +101,7 @@ def check(
     quiet: bool,
     **options: Any,
 ) -> int:
-    """Decide the properties of MODEL: a problem file (.toml), a JANI model (.jani), an environment of
+    """Decide the properties of MODEL: a problem file (.toml), a JANI or PRISM model, an environment of
     Gymnasium (gym:CartPole-v1), a Python file with --trust-python, or a problem of a study
     (aurora/safety-excellent/aurora-48).
 

@@ -1,4 +1,4 @@
-"""`surefoot export MODEL FILE.jani`: the environment of a model for other tools."""
+"""`surefoot export MODEL FILE`: the environment of a model for other tools, as JANI or PRISM."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from surefoot.cli.unused_options import refuse_given_options, refuse_option
     type=click.Choice(["lts", "dtmc", "mdp"]),
     default="mdp",
     show_default=True,
-    help="What the JANI model calls itself.",
+    help="What the model calls itself.",
 )
 @normalise_flag
 @click.option("--trust-python", is_flag=True, help="Run MODEL as Python code that builds the problem.")
@@ -44,13 +44,20 @@ def export(
     normalise: bool,
     trust_python: bool,
 ) -> int:
-    """Write the environment of MODEL (a file or STUDY/PROBLEM), with its properties, as the JANI model FILE.
+    """Write the environment of MODEL (a file or STUDY/PROBLEM), with its properties, as the JANI or PRISM
+    model FILE. The properties of a PRISM model stand in a file of the same name that ends in .props.
 
-    A policy has no counterpart in JANI: if the model has one, only the environment is written.
+    A policy has no counterpart there: if the model has one, only the environment is written.
     """
-    if file.suffix != ".jani":
-        refuse_option("FILE", f"`{file}` does not end in .jani", "only JANI is written")
-    check_output_files({"FILE": str(file)}, [model])
+    to_prism = file.suffix in api.PRISM_SUFFIXES
+    if file.suffix != ".jani" and not to_prism:
+        what = f"`{file}` does not end in .jani, or {', '.join(api.PRISM_SUFFIXES)}"
+        refuse_option("FILE", what, "only JANI and PRISM are written")
+    if to_prism and kind == "lts":
+        refuse_option("--type", "PRISM has no model of type lts", "write --type mdp")
+    questions = file.with_suffix(".props")
+    outputs = {"FILE": str(file)} | ({"its properties": str(questions)} if to_prism else {})
+    check_output_files(outputs, [model])
     if names_study(model):
         studies = {"--property": "properties", "--normalise": "normalise"}
         refuse_given_options(
@@ -62,13 +69,23 @@ def export(
     else:
         given: dict[str, Any] = {"properties": properties, "constants": constants, "normalise": normalise}
         loaded = load_model(model, **given, trust_python=trust_python, bare=True)
-    check_output_files({"FILE": str(file)}, loaded.inputs)
+    check_output_files(outputs, loaded.inputs)
     problems = {name: api.discretise(problem) for name, problem in loaded.problems.items()}
     environments = list({id(p.environment): p.environment for p in problems.values()}.values())
     if any(e != environments[0] for e in environments):
         raise api.InvalidProblem("the problems have different environments", fix="name one with --property")
     asked = {name: p.property for name, p in problems.items() if p.policy is None}
-    api.write_file(file, api.write_jani(environments[0], asked, kind=kind))
+    refused: dict[str, str] = {}
+    if to_prism and kind != "lts":
+        texts = api.write_prism(environments[0], asked, kind=kind)
+        api.write_file(file, texts.model)
+        if texts.questions:
+            api.write_file(questions, texts.questions)
+        refused = dict(texts.refused)
+    else:
+        api.write_file(file, api.write_jani(environments[0], asked, kind=kind))
+    for name, reason in refused.items():
+        print_line(f"left out: property `{name}`: {reason}", error=True)
     left_out = len(problems) - len(asked)
     told = (
         f" (without the policy, and without {api.count_noun(left_out, 'question')} about it)"

@@ -39,16 +39,17 @@ def inspect(
     normalise: bool,
     as_json: bool,
 ) -> int:
-    """Describe a network, a policy, a VNN-LIB specification, a problem file, a JANI model or an
+    """Describe a network, a policy, a VNN-LIB specification, a problem file, a JANI or PRISM model or an
     environment of Gymnasium (gym:CartPole-v1)."""
     library = api.names_gym_model(file)
     if not library:
         api.require_file(file)
     networks = {"--output": "output", "--normalize": "normalize", "--activation": "activation"}
     networks |= {"--samples": "samples", "--seed": "seed"}
-    if library or file.suffix in (".toml", ".jani") or ".vnnlib" in file.suffixes:
+    models = (".toml", ".jani", *api.PRISM_SUFFIXES)
+    if library or file.suffix in models or ".vnnlib" in file.suffixes:
         refuse_given_options(networks, "on this file: it is about networks")
-    if not library and file.suffix not in (".toml", ".jani"):
+    if not library and file.suffix not in models:
         refuse_given_options({"--const": "constants"}, "on this file: it is about models")
     facts = api.describe_model_file(file, constants, normalise)
     if facts is None:

@@ -162,7 +162,7 @@ def _constant_value(node: JsonNode, name: str, given: ConstantOverride | None, s
         value = read_jani_term(fields["value"], scope)
         node = fields["value"]
     else:
-        value = _override_value(name, given)
+        value = read_constant_override(name, given)
     if free_names(value):
         node.fail(f"`{abbreviate_term(value)}` is not a constant", "use numbers and constants only")
     found = jani_term_type(node, value, scope)
@@ -178,7 +178,8 @@ def _constant_value(node: JsonNode, name: str, given: ConstantOverride | None, s
     return value
 
 
-def _override_value(name: str, given: ConstantOverride) -> Term:
+def read_constant_override(name: str, given: ConstantOverride) -> Const:
+    """The value that the command line, or a caller, gives a constant."""
     if not isinstance(given, str):
         return Const(given)
     with locate_errors(f"--const {name}"):

@@ -10,12 +10,12 @@ from fractions import Fraction
 from functools import partial
 from typing import TypeAlias
 
-from surefoot.errors import InvalidProblem, did_you_mean
+from surefoot.errors import InvalidProblem, Unsupported, did_you_mean
 from surefoot.formats.jani.constant_folding import fold_constant_parts
 from surefoot.formats.jani.json_document import JsonNode
-from surefoot.term.elementary import elementary_value
+from surefoot.term.elementary import base_logarithm
 from surefoot.term.lexer import shorten_text
-from surefoot.term.number import LongNumber, integer_power
+from surefoot.term.number import LongNumber
 from surefoot.term.parser import MOST_LEVELS
 from surefoot.term.printer import abbreviate_term
 from surefoot.term.term import Apply, Const, Op, Term, Var, equal
@@ -340,22 +340,9 @@ def _read_logarithm(node: JsonNode, scope: JaniScope, level: int) -> Term:
         return Apply(Op.LOG, (of,))
     if not isinstance(of, Const) or not isinstance(base, Const):
         node.refuse("`log` of something that is not constant", "only logarithms to base e may depend on it")
-    if isinstance(of.value, bool) or isinstance(base.value, bool) or min(of.value, base.value) <= 0:
-        node.fail("this logarithm has no value", "use positive numbers")
-    if base.value == 1:
-        node.fail("a logarithm to base 1 has no value", "use another base")
-    below = elementary_value("log", Fraction(base.value))
-    if below == 0:
-        node.refuse("a logarithm to a base this near to 1", "use another base")
-    quotient = elementary_value("log", Fraction(of.value)) / below
-    whole = round(quotient)
-    if abs(whole) < 10_000 and _is_power(base.value, whole, of.value):
-        return Const(whole)
-    return Const(Fraction(float(quotient)))
-
-
-def _is_power(base: int | Fraction, exponent: int, value: int | Fraction) -> bool:
     try:
-        return integer_power(base, exponent) == value
-    except LongNumber:  # longer than any number that was read
-        return False
+        return Const(base_logarithm(of.value, base.value))
+    except InvalidProblem as error:
+        node.fail(error.what, error.fix)
+    except Unsupported as error:
+        node.refuse(error.what, error.fix)

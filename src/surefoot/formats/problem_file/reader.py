@@ -20,6 +20,7 @@ from surefoot.formats.problem_file.policy import (
     read_policy_table,
     wire_network_file,
 )
+from surefoot.formats.question_text import own_question_scope, parse_question_text, plain_question
 from surefoot.formats.toml_document import TomlEntry, read_toml_document
 from surefoot.formats.untrusted.regular_file import NO_SUCH_FILE, error_in_file
 from surefoot.formats.wiring import PolicyWiring, WiringChanges, wiring_path
@@ -148,7 +149,10 @@ def _select_property(file: _File, asked: str | None) -> tuple[str, Property]:
         what = f"the file has no property `{asked}`"
         raise InvalidProblem(what, fix=did_you_mean(asked, known), where=f"{file.path}:properties")
     with locate_errors("property"):
-        return "property", _property_from_text(asked, file.declared)
+        names, constants = file.declared.acting, file.declared.constants
+        prism = own_question_scope(file.environment, {**constants, **dict(file.environment.definitions)})
+        found = parse_question_text(asked, names=names, constants=constants, prism=prism)
+        return "property", plain_question(found)
 
 
 def _no_property(file: _File) -> InvalidProblem:

@@ -14,7 +14,14 @@ from typing import Any
 
 from surefoot.formats.gymnasium.gym_name import names_gym_model
 
-_FILES = ("model", "policy", "normalize", "network", "specification")  # keys of `source` that name files
+_FILES = (
+    "model",
+    "policy",
+    "normalize",
+    "property_file",
+    "network",
+    "specification",
+)  # keys of `source` that name files
 
 
 def result_relative_to(document: Mapping[str, Any], folder: Path) -> dict[str, Any]:

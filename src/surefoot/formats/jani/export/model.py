@@ -178,7 +178,7 @@ class _Writer:
         edges = [
             self._edge(component, edge, f"`{component.name}#{number}`")
             for number, whole in enumerate(component.edges)
-            for edge in _without_choices(whole, f"`{component.name}#{number}`")
+            for edge in without_choices(whole, f"`{component.name}#{number}`")
         ]
         return {
             "name": component.name,
@@ -233,13 +233,13 @@ def _is_start(value: Term, kind: ValueType) -> bool:
     return not free_names(value) and has_value_type(evaluate_term(value, {}), kind)
 
 
-def _without_choices(edge: Edge, where: str) -> Iterator[Edge]:
+def without_choices(edge: Edge, where: str, language: str = "JANI") -> Iterator[Edge]:
     """One edge for each combination of values that the environment may pick."""
     if not edge.chosen:
         yield edge
         return
     if edge.assuming != TRUE:
-        what = "values that the environment picks under an assumption cannot be written in JANI"
+        what = f"values that the environment picks under an assumption cannot be written in {language}"
         raise Unsupported(what, fix="give their ranges instead", where=where)
     ranges: list[list[bool] | range] = []
     count = 1

@@ -1,0 +1,1 @@
+"""Environments as PRISM models, and properties as questions of PRISM."""
