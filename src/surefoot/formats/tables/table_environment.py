@@ -225,7 +225,8 @@ class _Builder:
             if target == self.encoding.cell:
                 value = after
             elif isinstance(after, Const):
-                assert isinstance(column, Apply) and isinstance(after.value, int)
+                assert isinstance(column, Apply)
+                assert isinstance(after.value, int)
                 value = column.args[after.value]
             else:
                 value = Apply(Op.SELECT, (column, after))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from surefoot.errors import InvalidProblem, WrongType
@@ -44,6 +44,7 @@ from surefoot.term.term import (
     ite,
     negate_condition,
 )
+from surefoot.term.traverse import substitute_names
 from surefoot.term.value_types import Int
 
 Label: TypeAlias = "Callable[[Any], Any] | Term"
@@ -143,9 +144,9 @@ class _Known:
             bad = conjunction_of((over, negate_condition(goal)))
         self.goal, self.bad = goal, bad
         if goal is None:
-            self.absent |= dict.fromkeys(("goal", "P goal"), self.why)
+            self.absent |= dict.fromkeys(("goal", "P goal", "Pmax goal"), self.why)
         if bad is None:
-            self.absent |= dict.fromkeys(("safe", "P safe"), self.why)
+            self.absent |= dict.fromkeys(("safe", "P safe", "Pmax safe"), self.why)
 
     why = "nothing says which states are the goal: no episode ends with a positive reward"
 
@@ -166,7 +167,7 @@ class _Known:
         if callable(label) and not _is_truth_table(term):
             fix = "give a function of a state that returns True or False"
             raise WrongType(f"`{name}` is a number", fix=fix, where=name)
-        return term
+        return substitute_names(term, dict(self.encoding.names) | self.labels)
 
     def _term(self, label: Label, name: str) -> Term:
         """A term, or the function of a state by cell."""
@@ -249,6 +250,9 @@ def _episode_properties(environment: Environment, known: _Known, limit: int | No
     if known.goal is not None:
         found["goal"] = Eventually(known.goal) if last is None else Within(known.goal, last)
         found["P goal"] = Probability(Path("F", known.goal, bounds=bounds), over="avg")
+    for name in ("safe", "goal"):  # whatever policy is best for it
+        if isinstance(average := found.get(f"P {name}"), Probability):
+            found[f"Pmax {name}"] = replace(average, optimise="max")
     over = Var(TERMINATED)
     signs = {o.reward > 0 for row in known.table.rows for several in row for o in several or () if o.reward}
     if signs == {True} or not signs:

@@ -1,7 +1,7 @@
 """All reachable states of a Python function that lists successors, breadth first, each asked once.
 
 A successor is (probability, next state, reward, terminated), as in Gymnasium's toy text. Probabilities are
-exact: a float is the decimal that Python prints for it. Those of one step that add up to 1 within 1e-9 are
+exact: a float is the decimal that Python prints for it, a text such as "1/3" is a fraction. Those of one step that add up to 1 within 1e-9 are
 divided by their sum, and the table says so.
 """
 
@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 from surefoot.errors import InvalidProblem, SurefootError, Unsupported, WrongType
 from surefoot.problem.validate.distribution import NEAR
-from surefoot.term.arguments import describe_value, exact_number
+from surefoot.term.arguments import describe_value, exact_fraction
 
 State: TypeAlias = Hashable
 Successors: TypeAlias = Callable[[Any, Any], Iterable[Any]]
@@ -115,14 +115,17 @@ class _Exploration:
                 self._give_up(f"after {self.limits.seconds:g} seconds", "seconds")
         if not self.positions:
             raise InvalidProblem("no state has an action", fix="list what can be done", where="actions")
-        count = len(self.positions)
-        full = tuple(_pad_row(rows.get(number, ()), count) for number in range(len(self.states)))
+        order = list(range(len(self.positions)))
+        actions: list[Any] = list(self.positions)
+        if self.choose is not None and all(isinstance(action, int) for action in actions):
+            order.sort(key=actions.__getitem__)  # as whoever numbers actions means them
+        full = tuple(_order_row(rows.get(number, ()), order) for number in range(len(self.states)))
         return TransitionTable(
             tuple(self.states),
-            tuple(self.positions),
+            tuple(actions[position] for position in order),
             full,
             starts,
-            tuple(sorted(self.normalised)),
+            tuple(sorted(order.index(position) for position in self.normalised)),
             self.divided,
             self.farthest,
         )
@@ -232,7 +235,7 @@ class _Exploration:
             fix = "give a number"
             raise WrongType(f"the {what} is {describe_value(given)}", fix=fix, where=where)
         try:
-            exact = Fraction(exact_number(given))
+            exact = exact_fraction(given)
         except WrongType as error:
             raise WrongType(
                 f"the {what} is no number: {error.what}", fix="give a number", where=where
@@ -248,8 +251,8 @@ class _Exploration:
             raise InvalidProblem(f"{what} add up to {shown}", fix=fix, where=where)
 
 
-def _pad_row(row: Sequence[Outcomes | None], count: int) -> tuple[Outcomes | None, ...]:
-    return (*row, *[None] * (count - len(row)))
+def _order_row(row: Sequence[Outcomes | None], order: Sequence[int]) -> tuple[Outcomes | None, ...]:
+    return tuple([row[position] if position < len(row) else None for position in order])
 
 
 def _take_series(given: Any, where: str) -> Iterable[Any]:

@@ -108,7 +108,7 @@ def _read_space(fields: dict[str, Any], name: str, where: str) -> tuple[str, dic
 def _observation_width(fields: dict[str, Any], where: str) -> int:
     kind, entry = _read_space(fields, "observation_space", where)
     if kind == "Discrete":
-        raise Unsupported("Discrete observations (one-hot)", fix="observe a Box", where=where)
+        return _discrete_width(entry, where)
     if kind == "Dict":
         raise Unsupported("Dict observations (MultiInput policy)", fix="observe a Box", where=where)
     if kind != "Box":
@@ -117,6 +117,14 @@ def _observation_width(fields: dict[str, Any], where: str) -> int:
     if entry.get("dtype") == "uint8" and len(shape) == 3:
         raise Unsupported("image observations (CNN policy)", fix="observe a Box of floats", where=where)
     return prod(shape)
+
+
+def _discrete_width(entry: dict[str, Any], where: str) -> int:
+    """The library shows observation i as 1 in entry i and 0 elsewhere; it ignores the start of the space."""
+    count = str(entry.get("n"))
+    if not re.fullmatch(r"[1-9]\d{0,5}", count, re.ASCII):
+        raise InvalidProblem("the number of observations is not readable", where=where)
+    return int(count)
 
 
 def _read_actions(fields: dict[str, Any], where: str) -> tuple[ActionBox, tuple[str, ...]]:
