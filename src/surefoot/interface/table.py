@@ -121,7 +121,8 @@ def from_table(
     every = list(dict.fromkeys(action for row in rows.values() for action in row))
     full = all(len(row) == len(every) and all(map(len, row.values())) for row in rows.values())
     limits = TableLimits(max(len(rows) * 2, MOST_STATES))
-    found = explore_transitions(_take_starts(initial, rows), every if full else choose, successors, limits)
+    starts, able = _take_starts(initial, rows), every if full else choose
+    found = explore_transitions(starts, able, successors, limits, order=every)
     ranges = None
     if all(type(state) is int for state in rows):
         ranges = {"state": (min(rows), max(rows))}

@@ -21,6 +21,7 @@ from surefoot.formats.tables.state_encoding import StateEncoding
 from surefoot.formats.tables.transition_table import Outcomes, TransitionTable
 from surefoot.problem.environment import Component, Edge, Environment, Outcome, Update, Variable
 from surefoot.term.term import (
+    FALSE,
     Apply,
     Const,
     Op,
@@ -90,8 +91,8 @@ class _Builder:
     ) -> Environment:
         edges, named = [self.start_edge()] if self.drawn else [], []
         for number, action in enumerate(actions):
-            for group in self.groups(number):
-                edges.append(self.edge(number, action, group))
+            several = [self.edge(number, action, group) for group in self.groups(number)]
+            edges += several or [Edge(action=action, guard=FALSE)]  # known, though it can never be taken
             if number in self.table.normalised:
                 named.append(f"main.{action}")
         own = [Variable(TERMINATED, Bool())] + ([Variable(STARTED, Bool())] if self.drawn else [])
@@ -141,12 +142,12 @@ class _Builder:
 
     def fractions(self, group: _Group, values: Sequence[Fraction], filler: int) -> Term:
         """The same of fractions: whole numbers over a common denominator, or over their own."""
-        unit = lcm(*{value.denominator for value in values})
+        unit = common_denominator(values)
         if unit == 1:
             return self.lookup(group, [value.numerator for value in values], filler)
         if all(value == values[0] for value in values):
             return Const(values[0])
-        if unit * max(1, *map(abs, values)) < _EXACT_INTEGERS:
+        if unit is not None and unit * max(Fraction(1), *map(abs, values)) < _EXACT_INTEGERS:
             over = self.lookup(group, [int(value * unit) for value in values], filler * unit)
             return divide_terms(over, Const(unit))
         above = self.lookup(group, [value.numerator for value in values], filler)
@@ -276,6 +277,16 @@ class _Builder:
             if spread and Var(v.name) != self.encoding.cell
         ]
         return conjunction_of((self.mark(several), *tied, *parts))
+
+
+def common_denominator(values: Iterable[Fraction]) -> int | None:
+    """The least one; None where it is long."""
+    unit = 1
+    for denominator in {value.denominator for value in values}:
+        unit = lcm(unit, denominator)
+        if unit >= _EXACT_INTEGERS:
+            return None
+    return unit
 
 
 def normalisation_notes(table: TransitionTable) -> tuple[str, ...]:

@@ -63,14 +63,23 @@ class TransitionTable:
 
 
 def explore_transitions(
-    initial: object, actions: object, successors: Successors, limits: TableLimits | None = None
+    initial: object,
+    actions: object,
+    successors: Successors,
+    limits: TableLimits | None = None,
+    *,
+    order: Sequence[State] = (),
 ) -> TransitionTable:
     """The table of a function `successors(state, action)`.
 
     `initial`: a state, a list of equally likely ones, or a mapping from states to probabilities. `actions`: a
-    list of all actions, or a function from a state to those that can be taken there.
+    list of all actions, or a function from a state to those that can be taken there; then `order` may list
+    them all beforehand.
     """
-    return _Exploration(successors, actions, limits or TableLimits()).explore(initial)
+    exploration = _Exploration(successors, actions, limits or TableLimits())
+    for action in order:
+        exploration.number_action(action)
+    return exploration.explore(initial)
 
 
 class _Exploration:
@@ -88,7 +97,7 @@ class _Exploration:
         self.positions: dict[State, int] = {}
         if self.choose is None:
             for action in _take_series(actions, "actions"):
-                self._number_action(action)
+                self.number_action(action)
             if not self.positions:
                 raise InvalidProblem(
                     "there is no action", fix="list at least one, also if it is the only one", where="actions"
@@ -152,7 +161,7 @@ class _Exploration:
                 self._give_up(f"with a limit of {self.limits.states}", "states")
         return number
 
-    def _number_action(self, action: Any) -> int:
+    def number_action(self, action: Any) -> int:
         try:
             return self.positions.setdefault(action, len(self.positions))
         except TypeError:
@@ -184,7 +193,7 @@ class _Exploration:
             own = list(_call_user_function(self.choose, (state,), "actions", where))
         row: list[Outcomes | None] = []
         for action in own:
-            position = self._number_action(action)
+            position = self.number_action(action)
             row += [None] * (position + 1 - len(row))
             if row[position] is None:
                 row[position] = self._take_outcomes(state, action, position)
@@ -211,7 +220,7 @@ class _Exploration:
         if not isinstance(given, tuple | list) or len(given) not in (2, 3, 4):
             fix = "give (probability, next state, reward, terminated)"
             raise WrongType(f"{show_state(given)} is not a successor", fix=fix, where=where)
-        share, after, reward, ends = *given, *(0, False)[len(given) - 2 :]
+        share, after, reward, ends = (*tuple(given), *(0, False)[len(given) - 2 :])
         if not isinstance(ends, bool):
             if type(ends).__name__ not in ("bool_", "bool"):
                 fix = "give (probability, next state, reward, terminated)"
