@@ -137,17 +137,19 @@ class _Known:
         over = Var(TERMINATED)
         goal = None if said.goal is None else self._condition(said.goal, "goal")
         bad = None if said.bad is None else self._condition(said.bad, "bad")
-        if goal is None:
-            found = self._rewarded_ends()
-            goal = None if found is None else conjunction_of((over, found))
-        if bad is None and goal is not None:
+        if goal is None and (won := self._rewarded_ends()):
+            goal = conjunction_of((over, self._by_cell([n in won for n in range(len(table.states))])))
+            if bad is None and won == self._ends():
+                self.why_safe = "no episode ends without a positive reward"
+        if bad is None and goal is not None and not self.why_safe:
             bad = conjunction_of((over, negate_condition(goal)))
         self.goal, self.bad = goal, bad
         if goal is None:
             self.absent |= dict.fromkeys(("goal", "P goal", "Pmax goal"), self.why)
         if bad is None:
-            self.absent |= dict.fromkeys(("safe", "P safe", "Pmax safe"), self.why)
+            self.absent |= dict.fromkeys(("safe", "P safe", "Pmax safe"), self.why_safe or self.why)
 
+    why_safe = ""
     why = "nothing says which states are the goal: no episode ends with a positive reward"
 
     def definitions(self) -> tuple[tuple[str, Term], ...]:
@@ -214,8 +216,12 @@ class _Known:
         ]
         return disjunction_of(tuple(each))
 
-    def _rewarded_ends(self) -> Term | None:
-        """The states into which episodes end with a positive reward; None: there are none, or not surely."""
+    def _ends(self) -> set[int]:
+        several = [outcomes for row in self.table.rows for outcomes in row if outcomes]
+        return {outcome.state for outcomes in several for outcome in outcomes if outcome.terminated}
+
+    def _rewarded_ends(self) -> set[int]:
+        """The states into which episodes end with a positive reward; none where that is not sure."""
         paid: dict[int, set[bool]] = {}
         for row in self.table.rows:
             for outcomes in row:
@@ -223,12 +229,10 @@ class _Known:
                     if outcome.terminated:
                         paid.setdefault(outcome.state, set()).add(outcome.reward > 0)
         won = {state for state, signs in paid.items() if True in signs}
-        if not won:
-            return None
         if any(len(paid[state]) > 1 for state in won):
             self.why = "an episode may end in the same state with a positive reward and without"
-            return None
-        return self._by_cell([number in won for number in range(len(self.table.states))])
+            return set()
+        return won
 
 
 def _is_truth_table(term: Term) -> bool:
