@@ -132,7 +132,10 @@ def solve(matrix: list[list[Fraction]], right: list[Fraction]) -> list[Fraction]
 
 
 def value_of(
-    system: System, policy: dict[int, int], target: Callable[[Ended], bool], reward: Callable[[Fraction], Fraction]
+    system: System,
+    policy: dict[int, int],
+    target: Callable[[Ended], bool],
+    reward: Callable[[Fraction], Fraction],
 ) -> tuple[Fraction, Fraction]:
     """Of a policy: the probability to reach the target, and what is expected to be paid until then where
     that is certain."""
@@ -177,7 +180,9 @@ def policies(system: System) -> list[dict[int, int]]:
 def as_program(system: System, environment: Any, policy: dict[int, int]) -> Any:
     number = dict(environment.definitions)["number"]
     names = dict(zip(environment.table.actions, environment.model.actions, strict=True))
-    return Policy.program([(equal(number, n), names[action]) for n, action in policy.items() if action in names])
+    return Policy.program(
+        [(equal(number, n), names[action]) for n, action in policy.items() if action in names]
+    )
 
 
 @settings(max_examples=60, deadline=None)

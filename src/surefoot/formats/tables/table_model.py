@@ -141,6 +141,8 @@ class _Known:
             goal = conjunction_of((over, self._by_cell([n in won for n in range(len(table.states))])))
             if bad is None and won == self._ends():
                 self.why_safe = "no episode ends without a positive reward"
+        if goal is not None and goal == over:
+            self.why_safe = "every end of an episode is the goal"
         if bad is None and goal is not None and not self.why_safe:
             bad = conjunction_of((over, negate_condition(goal)))
         self.goal, self.bad = goal, bad

@@ -7,7 +7,9 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from surefoot.formats.tables import TableModel, TableQuestions, build_table_model, explore_transitions
+from surefoot.formats.tables.table_environment import TERMINATED
 from surefoot.formats.toy_text.frozen_lake import read_probability, rounding_notes
+from surefoot.term.term import Var
 
 ACTIONS = ("south", "north", "east", "west", "pickup", "dropoff")
 _MAP = ("|R: | : :G|", "| : | : : |", "| : : : : |", "| | : | : |", "|Y| : |B: |")
@@ -64,19 +66,33 @@ def build_taxi(name: str, values: Mapping[str, Any], limit: int | None, counted:
                 found.append((share, TaxiState(encode_taxi(after), at.fickle), -1, False))
         return found
 
-    table = explore_transitions(_starts(fickle), range(6), successors)
+    def plain(state: int, action: int) -> list[tuple[Any, ...]]:
+        """Without a fickle passenger the state is what the library shows."""
+        several = successors(TaxiState(state, False), action)
+        return [(share, after.state, *rest) for share, after, *rest in several]
+
+    starts = _starts(fickle)
+    if fickle:
+        table = explore_transitions(starts, range(6), successors)
+    else:
+        table = explore_transitions([at.state for at in starts if not at.fickle], range(6), plain)
     asked = TableQuestions(
         labels={
-            "taxi_row": lambda at: decode_taxi(at.state).row,
-            "taxi_column": lambda at: decode_taxi(at.state).column,
-            "passenger": lambda at: decode_taxi(at.state).passenger,
-            "destination": lambda at: decode_taxi(at.state).destination,
+            "taxi_row": lambda at: _look(at).row,
+            "taxi_column": lambda at: _look(at).column,
+            "passenger": lambda at: _look(at).passenger,
+            "destination": lambda at: _look(at).destination,
         },
+        goal=Var(TERMINATED),
         limit=limit,
         counted=counted,
         notes=rounding_notes(straight, fickle),
     )
     return build_table_model(name, table, ACTIONS, ranges={"state": (0, 499)}, asked=asked)
+
+
+def _look(at: TaxiState | int) -> _Place:
+    return decode_taxi(at if isinstance(at, int) else at.state)
 
 
 def _starts(fickle: Fraction) -> dict[TaxiState, Fraction]:
