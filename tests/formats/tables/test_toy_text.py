@@ -117,7 +117,7 @@ def test_fickle_taxi_takes_every_step_of_the_library(rainy: bool) -> None:
         match = [o for o in outcomes if (o.state, o.reward, o.terminated) == (numbers[after], reward, ends)]
         assert len(match) == 1
         changed += before.fickle and not after.fickle
-    assert changed > 100
+    assert changed > 20
     fickle = kind(next(s.state for s in table.states if s.fickle and s.state // 4 % 5 == 4), True)
     assert sum(o.probability for o in table.rows[numbers[fickle]][0] or ()) == 1
 
