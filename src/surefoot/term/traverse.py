@@ -86,7 +86,7 @@ def _needed_lazily(op: Op, args: tuple[Term, ...], values: list[Any]) -> Iterato
 
 def is_constant_array(term: Apply) -> bool:
     """An array of constants, as a table is one: it may have very many."""
-    return term.op is Op.ARRAY and bool(term.args) and all([a.__class__ is Const for a in term.args])
+    return term.op is Op.ARRAY and bool(term.args) and all(a.__class__ is Const for a in term.args)
 
 
 def enumerate_parts(whole: Term) -> Iterator[Term]:

@@ -100,6 +100,13 @@ def wire_action_table(
     return action_program(table, terms, tuple(labels), ranges)
 
 
+def table_is_no_network(path: Path) -> InvalidProblem:
+    """Options that are about networks were given."""
+    what = "a table of actions has no outputs that could be wired, chosen among or normalised"
+    fix = "leave out --actions, --choose, --output and --normalize; labels stand in the table"
+    return InvalidProblem(what, fix=fix, where=str(path))
+
+
 def environment_action_table(
     given: object, environment: Environment, observe: Sequence[Term] | None = None
 ) -> ProgramPolicy:
