@@ -235,7 +235,6 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         "data.action_space: an action bound has low above high",
     ),
     ({"actions": space("Box", _shape=[3])}, "data.action_space: the bound `low` is only there as a pickle"),
-    ({"observations": space("Discrete", n="2")}, "data.observation_space: Discrete observations (one-hot)"),
     ({"observations": space("Dict")}, "data.observation_space: Dict observations (MultiInput policy)"),
     ({"observations": space("MultiBinary")}, "data.observation_space: MultiBinary observations"),
     (

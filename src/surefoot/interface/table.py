@@ -15,6 +15,7 @@ from surefoot.formats.tables import (
     build_table_model,
     explore_transitions,
 )
+from surefoot.formats.tables.transition_table import show_state
 from surefoot.interface.expression import Operand, expression_from
 from surefoot.interface.policy import FilePolicy
 from surefoot.interface.ready_environment import ReadyEnvironment
@@ -109,14 +110,17 @@ def from_table(
         raise WrongType(f"{describe_value(table)} is not a table", fix=_FORMAT, where="table")
     rows = {state: _take_row(state, row) for state, row in rows.items()}
 
-    def successors(state: Any, action: Any) -> Any:
-        return rows[state][action]
-
-    def choose(state: Any) -> Any:
+    def row_of(state: Any) -> Mapping[Any, Any]:
         if state not in rows:
             what = "an episode goes on in a state that the table does not have"
-            raise InvalidProblem(what, fix="add it to the table", where=f"state `{state}`")
-        return [action for action, outcomes in rows[state].items() if len(outcomes)]
+            raise InvalidProblem(what, fix="add it to the table", where=f"state {show_state(state)}")
+        return rows[state]
+
+    def successors(state: Any, action: Any) -> Any:
+        return row_of(state)[action]
+
+    def choose(state: Any) -> Any:
+        return [action for action, outcomes in row_of(state).items() if len(outcomes)]
 
     every = list(dict.fromkeys(action for row in rows.values() for action in row))
     full = all(len(row) == len(every) and all(map(len, row.values())) for row in rows.values())
