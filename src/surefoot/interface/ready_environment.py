@@ -50,7 +50,7 @@ def find_ready_property(environment: EnvironmentData, name: str) -> Property | N
         what = f"there is no property `{name}`: {environment.absent[name]}"
         fix = did_you_mean("", properties)
         raise InvalidProblem(what, fix=fix, where="property")
-    if name.replace(" ", "_").isidentifier() and len(name.split()) < 3:
+    if name.removeprefix("Pmax ").removeprefix("P ").isidentifier():
         what = f"there is no property `{name}`"
         raise InvalidProblem(what, fix=did_you_mean(name, properties), where="property")
     return None

@@ -172,9 +172,7 @@ class _Exploration:
         if isinstance(initial, Mapping):
             pairs = [(state, self._share(share, "initial")) for state, share in initial.items()]
         else:
-            several = list(initial) if isinstance(initial, list | set | frozenset) else [initial]
-            if isinstance(initial, set | frozenset):
-                several.sort(key=repr)
+            several = list(initial) if isinstance(initial, list) else [initial]
             several = list(dict.fromkeys(several)) if _are_hashable(several) else several
             pairs = [(state, Fraction(1, len(several))) for state in several]
         pairs = [(state, share) for state, share in pairs if share]
