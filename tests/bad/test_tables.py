@@ -1,4 +1,5 @@
 """Bad tables, functions that list successors, and tables of actions: one line each, quickly."""
+# ruff: noqa: E501 - messages in one piece
 
 import time
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Tables against what they mean: states counted, values solved in fractions, hand-written edges, every encoding."""
+"""Tables against what they mean: states, values solved in fractions, hand-written edges."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ def systems(draw: st.DrawFn) -> System:
     if not any(row for own in rows for row in own):
         rows[0][0] = [(Fraction(1), 0, Fraction(1), True)]
     if not any(rows[0]):
-        rows[0], other = next(own for own in rows if any(own)), rows[0]
-    several = draw(st.lists(st.integers(0, count - 1), min_size=1, max_size=3, unique=True)) + [0]
+        rows[0], _other = next(own for own in rows if any(own)), rows[0]
+    several = [*draw(st.lists(st.integers(0, count - 1), min_size=1, max_size=3, unique=True)), 0]
     weights = {state: draw(st.integers(1, 2)) for state in dict.fromkeys(several)}
     starts = {state: Fraction(w, sum(weights.values())) for state, w in weights.items()}
     goal = frozenset(draw(st.lists(st.integers(0, count - 1))))
@@ -238,7 +238,7 @@ def test_table_equals_edges_written_by_hand(system: System, data: st.DataObject)
     first = next(iter(system.starts))
     system = System(system.rows, {first: Fraction(1)}, system.goal)
     table = from_table(
-        {n: {a: row for a, row in enumerate(own)} for n, own in enumerate(system.rows)},
+        {n: dict(enumerate(own)) for n, own in enumerate(system.rows)},
         first,
         goal=lambda n: n in system.goal,
         names=[f"a{a}" for a in range(len(system.rows[0]))],

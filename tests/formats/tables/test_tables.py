@@ -195,7 +195,8 @@ def test_a_table_decides_nothing_outside() -> None:
     policy = Policy.from_table([["down"], ["down"]], grid)
     found = check(grid, policy, "eventually terminated")
     assert found.violated
-    assert found.trace is not None and [s["row"] for s in found.trace.states] == [0, 1, 2]
+    assert found.trace is not None
+    assert [s["row"] for s in found.trace.states] == [0, 1, 2]
 
 
 def test_the_first_of_equal_values_counts() -> None:

@@ -1,4 +1,4 @@
-"""Toy text against the installed library: equal tables; hidden parts and Blackjack by steps of the library."""
+"""Toy text against the installed library: equal tables; hidden parts and Blackjack by its steps."""
 
 from __future__ import annotations
 

@@ -20,10 +20,10 @@ from surefoot.formats.problem_file.policy import (
     read_policy_table,
     wire_network_file,
 )
-from surefoot.formats.toml_document import TomlEntry, read_toml_document
-from surefoot.formats.untrusted.regular_file import NO_SUCH_FILE, error_in_file
 from surefoot.formats.tables.action_table import names_action_table
 from surefoot.formats.tables.policy_wiring import environment_action_table, table_is_no_network
+from surefoot.formats.toml_document import TomlEntry, read_toml_document
+from surefoot.formats.untrusted.regular_file import NO_SUCH_FILE, error_in_file
 from surefoot.formats.wiring import PolicyWiring, WiringChanges, wiring_path
 from surefoot.problem.environment import Environment
 from surefoot.problem.policy import Branch, NeuralPolicy, Policy, ProgramPolicy

@@ -6,7 +6,8 @@
     state,left,right                or with a value for each action
     .npy                            whole numbers: actions; a further axis of numbers: values of actions
 
-Of equal values the first one counts, as with `argmax`. Where the table says nothing the policy decides nothing.
+Of equal values the first one counts, as with `argmax`. Where the table says nothing the policy decides
+nothing.
 """
 
 from __future__ import annotations
@@ -196,7 +197,7 @@ def _measure_axes(given: Any) -> tuple[int, ...]:
 
 
 def _is_value_axis(given: Any, lengths: tuple[int, ...], labels: Sequence[str]) -> bool:
-    """Are these values of actions? Then there is a broken number, or one that is no action, in the last axis."""
+    """Are these values of actions? Some number is then a float, or no number of an action."""
     if len(lengths) < 2 or lengths[-1] != len(labels):
         return False
     waiting = [given]

@@ -52,12 +52,14 @@ def read_table_policy(model: TableModel, path: Path) -> NeuralPolicy | ProgramPo
 
 def _count_values(model: TableModel, name: str) -> int:
     kind = next(v.kind for v in model.encoding.variables if v.name == name)
-    assert isinstance(kind, Int) and kind.high is not None and kind.low is not None
+    assert isinstance(kind, Int)
+    assert kind.high is not None
+    assert kind.low is not None
     return kind.high - kind.low + 1
 
 
 def _possible_observations(model: TableModel, names: Sequence[str], width: int) -> list[tuple[Term, ...]]:
-    """One-hot as Stable-Baselines3 gives Discrete and MultiDiscrete observations, or the entries themselves."""
+    """One-hot as Stable-Baselines3 shows Discrete and MultiDiscrete spaces, or the entries themselves."""
     found: list[tuple[Term, ...]] = []
     if sum(_count_values(model, name) for name in names) == width:
         found.append(tuple(t for name in names for t in one_hot_terms(name, model.encoding)))

@@ -57,7 +57,7 @@ def encode_states(
     names: Sequence[str] | None = None,
     ranges: Mapping[str, tuple[int, int]] | None = None,
 ) -> StateEncoding:
-    """The encoding of these states; `names`: of the variables, `ranges`: values that they may have besides."""
+    """The encoding of these states; `names`: of the variables, `ranges`: what values they may have."""
     shapes = {_shape_of(state) for state in states}
     nested = len(shapes) == 1 and isinstance(states[0], tuple) | _is_record(states[0])
     parts = [tuple(_flatten_state(s)) for s in states] if nested else [(s,) for s in states]
@@ -89,7 +89,8 @@ def encode_states(
 
 def _low(variable: Variable) -> int:
     kind = variable.kind
-    assert isinstance(kind, Int) and kind.low is not None
+    assert isinstance(kind, Int)
+    assert kind.low is not None
     return kind.low
 
 

@@ -64,7 +64,7 @@ def build_table_environment(
     counted: int | None = None,
     notes: Sequence[str] = (),
 ) -> Environment:
-    """The environment; `actions`: the labels, `counted`: steps are counted, and there are no more than these."""
+    """The environment; `actions`: the labels, `counted`: so many steps are counted in the state."""
     return _Builder(table, encoding, counted).build(name, actions, definitions, notes)
 
 

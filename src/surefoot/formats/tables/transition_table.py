@@ -1,8 +1,8 @@
 """All reachable states of a Python function that lists successors, breadth first, each asked once.
 
 A successor is (probability, next state, reward, terminated), as in Gymnasium's toy text. Probabilities are
-exact: a float is the decimal that Python prints for it, a text such as "1/3" is a fraction. Those of one step that add up to 1 within 1e-9 are
-divided by their sum, and the table says so.
+exact: a float is the decimal that Python prints for it, a text such as "1/3" is a fraction. Those of one step
+that add up to 1 within 1e-9 are divided by their sum, and the table says so.
 """
 
 from __future__ import annotations
@@ -218,7 +218,8 @@ class _Exploration:
         if not isinstance(given, tuple | list) or len(given) not in (2, 3, 4):
             fix = "give (probability, next state, reward, terminated)"
             raise WrongType(f"{show_state(given)} is not a successor", fix=fix, where=where)
-        share, after, reward, ends = (*tuple(given), *(0, False)[len(given) - 2 :])
+        whole: list[Any] = [*given, *(0, False)[len(given) - 2 :]]
+        share, after, reward, ends = whole
         if not isinstance(ends, bool):
             if type(ends).__name__ not in ("bool_", "bool"):
                 fix = "give (probability, next state, reward, terminated)"

@@ -87,7 +87,7 @@ def _starts(*, remember: bool) -> dict[BlackjackState, Fraction]:
 
 @lru_cache(maxsize=16)
 def dealer_scores(shown: int) -> Mapping[tuple[int, bool], Fraction]:
-    """By the card that the dealer shows: the score (0: more than 21), whether 21 was dealt, its probability."""
+    """By what the dealer shows: the score (0: more than 21), whether 21 was dealt, its probability."""
     found: dict[tuple[int, bool], Fraction] = {}
     first = add_card(0, False, shown)
     for hidden, share in _CARDS:
