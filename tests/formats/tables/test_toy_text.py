@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 
+from surefoot.errors import Unsupported
 from surefoot.formats.tables.transition_table import TableOutcome, TransitionTable
-from surefoot.formats.toy_text import TOY_TEXT, build_toy_model
+from surefoot.formats.toy_text import TOY_TEXT, build_toy_model, observed_terms
 from surefoot.formats.toy_text.blackjack import add_card, dealer_scores
+from surefoot.formats.toy_text.live_tables import check_live_table
 
 gymnasium = pytest.importorskip("gymnasium")
 LAKES: list[tuple[str, dict[str, Any]]] = [
@@ -190,3 +192,21 @@ def test_every_name_builds_with_its_defaults() -> None:
     for name in TOY_TEXT:
         model = build_toy_model(name)
         assert {"goal", "P goal", "steps"} <= set(model.properties), name
+
+
+@pytest.mark.parametrize(("name", "values"), [*LAKES, *OTHERS], ids=str)
+def test_a_live_environment_says_its_arguments(name: str, values: dict[str, Any]) -> None:
+    library = make_library(name, values)
+    found = TOY_TEXT[name].read_live(library)
+    model = build_toy_model(name, **found)
+    assert model.table == build_toy_model(name, **values).table
+    check_live_table(model.table, library, shown)
+    acting = next(s for s, row in zip(model.table.states, model.table.rows, strict=True) if any(row))
+    library.P[shown(acting)][0] = [(1.0, 3, 17, False)]
+    with pytest.raises(Unsupported, match=f"its table was changed: state {shown(acting)}, action 0"):
+        check_live_table(model.table, library, shown)
+
+
+def test_a_network_reads_as_many_numbers_as_the_library_has_values() -> None:
+    for name, width in (("FrozenLake8x8-v1", 64), ("Taxi-v4", 500), ("Blackjack-v1", 45)):
+        assert len(observed_terms(TOY_TEXT[name], build_toy_model(name))) == width
