@@ -21,7 +21,7 @@ def read_live_lake(plain: Any) -> Mapping[str, Any]:
     desc = ["".join(bytes(tile).decode("ascii") for tile in row) for row in plain.desc]
     tiles = "".join(desc)
     moves = [n for n, tile in enumerate(tiles) if tile not in "GH"]
-    slips = any(len(plain.P[n][0]) > 1 for n in moves)
+    aslant = [several for n in moves for several in plain.P[n].values() if len(several) == 3]
     paid: dict[str, Any] = {}
     for n in moves:
         for several in plain.P[n].values():
@@ -29,10 +29,10 @@ def read_live_lake(plain: Any) -> Mapping[str, Any]:
     schedule = [paid.get("G", 1), paid.get("H", 0), paid.get("F", paid.get("S", 0))]
     values: dict[str, Any] = {
         "desc": "/".join(desc),
-        "is_slippery": slips,
+        "is_slippery": bool(aslant),
         "reward_schedule": ",".join(map(_plain_number, schedule)),
     }
-    return values | ({"success_rate": float(plain.P[moves[0]][0][1][0])} if slips else {})
+    return values | ({"success_rate": float(aslant[-1][1][0])} if aslant else {})
 
 
 def _plain_number(value: Any) -> str:
