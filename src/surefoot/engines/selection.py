@@ -24,14 +24,8 @@ OBJECTION_NOT_KNOWN = Refused(
     Reason.TIMEOUT, "the time ended before it was known whether it can take the problem"
 )
 IN_CONTINUOUS_TIME = ("barrier", "falsify", "reach")
-BY_CASES = (
-    "bmc",
-    "induction",
-    "recurrence",
-    "reach",
-    "predicates",
-)  # an element by a variable index is as many cases
-MOST_CASES = 5000
+# An element of an array by a variable index is as many cases for a solver; `predicates` may do with a table.
+MOST_CASES = dict.fromkeys(("bmc", "induction", "recurrence", "reach"), 5000) | {"predicates": 20_000}
 FIX = "; fix: "
 LONGEST_CLAUSE = 90  # characters of an objection that is not the first
 _OF_A_SOLVER = re.compile(r"\A`[\w-]+` cannot take this query: ")
@@ -106,8 +100,9 @@ def engine_objection(engine: Engine, problem: Problem) -> str | None:
     flow = problem.environment.flow
     if flow is not None and flow.continuous and engine.name not in IN_CONTINUOUS_TIME:
         return "it looks at steps, and the problem is about continuous time"
-    if engine.name in BY_CASES and (count := count_array_constants(problem.environment)) > MOST_CASES:
-        return f"steps look up {count} constants in arrays, each a case for a solver, at most {MOST_CASES}"
+    most = MOST_CASES.get(engine.name)
+    if most is not None and (count := count_array_constants(problem.environment)) > most:
+        return f"steps look up {count} constants in arrays, each a case for a solver, at most {most}"
     return engine.objection(problem)
 
 
