@@ -68,7 +68,7 @@ def test_what_is_no_variable_is_numbered() -> None:
     assert check(environment, Policy.program([(TRUE, "a0")]), "eventually size = 4").proved
 
 
-def test_starts_that_are_not_equally_likely_are_drawn() -> None:
+def test_starts_that_are_not_equally_likely_are_held_by_lots() -> None:
     environment = from_transitions(
         {"a": Fraction(1, 4), "b": Fraction(3, 4)},
         ["end"],
@@ -79,7 +79,9 @@ def test_starts_that_are_not_equally_likely_are_drawn() -> None:
     act = Policy.program([(TRUE, "end")])
     assert holds(check(environment, act, "steps"), 1)
     assert isinstance(environment.properties["goal"], Within)
-    assert environment.properties["goal"].steps == 2  # to draw the start is a step
+    assert environment.properties["goal"].steps == 1
+    assert bounds(environment)["lot"] == (0, 3)
+    assert holds(check(environment, act, "P=? [ F state = a ] over avg"), Fraction(1, 4))
 
 
 def test_the_result_says_how_far_from_1_probabilities_were() -> None:

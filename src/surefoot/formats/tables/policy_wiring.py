@@ -16,7 +16,7 @@ from surefoot.formats.tables.action_table import (
     read_action_table,
     table_from_python,
 )
-from surefoot.formats.tables.table_environment import ELAPSED
+from surefoot.formats.tables.table_environment import ELAPSED, LOT
 from surefoot.formats.tables.table_model import TableModel, one_hot_terms
 from surefoot.formats.untrusted.regular_file import require_file
 from surefoot.problem.environment import Environment
@@ -123,5 +123,5 @@ def environment_action_table(
         require_file(path)
         table = read_action_table(path, labels)
     names = [v.name for v in environment.variables if isinstance(v.kind, Int)]
-    default = [n for n in names if n not in (ELAPSED,)][: len(table.lengths)]
+    default = [n for n in names if n not in (ELAPSED, LOT)][: len(table.lengths)]
     return wire_action_table(table, environment, labels, path, observe=observe, default=default)

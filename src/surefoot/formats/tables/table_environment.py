@@ -5,7 +5,7 @@ The arrays say where outcome number k of an action leads, how likely it is and w
 is divided into edges of similar ones, whose arrays are short.
 
 `terminated` is a variable: true after a step that ends the episode, and then nothing happens any more. Starts
-that are not equally likely are drawn by a first step, `started`.
+that are not equally likely are held by equally many lots: the variable `lot`, which says nothing later on.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ from surefoot.term.term import (
 )
 from surefoot.term.value_types import Bool, Int
 
-TERMINATED, STARTED, ELAPSED = "terminated", "started", "elapsed"
-REWARD, GAIN, LOSS, DECISIONS = "reward", "gain", "loss", "decisions"
+TERMINATED, LOT, ELAPSED = "terminated", "lot", "elapsed"
+MOST_LOTS = 20_000
+REWARD, GAIN, LOSS = "reward", "gain", "loss"
 MOST_CELLS = 30_000_000  # numbers in all arrays
 _EXACT_INTEGERS = 2**62  # what machine code takes
 _FEW_STARTS = 64
@@ -84,26 +85,28 @@ class _Builder:
             for number in ends:
                 self.ends[encoding.cells[number]] = True
         self.signed = any(o.reward < 0 for o in outcomes)
-        self.drawn = not table.is_uniform_start()
+        self.lots = [] if table.is_uniform_start() else allot_starts(table)
 
     def build(
         self, name: str, actions: Sequence[str], definitions: Sequence[tuple[str, Term]], notes: Sequence[str]
     ) -> Environment:
-        edges, named = [self.start_edge()] if self.drawn else [], []
+        edges: list[Edge] = []
+        named: list[str] = []
         for number, action in enumerate(actions):
             several = [self.edge(number, action, group) for group in self.groups(number)]
             edges += several or [Edge(action=action, guard=FALSE)]  # known, though it can never be taken
             if number in self.table.normalised:
                 named.append(f"main.{action}")
-        own = [Variable(TERMINATED, Bool())] + ([Variable(STARTED, Bool())] if self.drawn else [])
+        first = [Variable(LOT, Int(0, len(self.lots) - 1))] if self.lots else []
+        own = [Variable(TERMINATED, Bool())]
         own += [] if self.counted is None else [Variable(ELAPSED, Int(0, self.counted))]
         taken = {variable.name for variable in self.encoding.variables}
-        if twice := next((v.name for v in own if v.name in taken), None):
+        if twice := next((v.name for v in (*first, *own) if v.name in taken), None):
             what = f"`{twice}` is an entry of the states, and a name of this tool"
             raise InvalidProblem(what, fix="call the entries otherwise: variables=[…]", where="variables")
         return Environment(
             name,
-            (*self.encoding.variables, *own),
+            (*first, *self.encoding.variables, *own),
             self.initial(),
             (Component("main", tuple(edges)),),
             definitions=tuple(definitions),
@@ -187,7 +190,7 @@ class _Builder:
         return _Group(tuple(states), where, tuple(range(len(states))), len(states), (self.mark(states),))
 
     def edge(self, action: int, label: str, group: _Group) -> Edge:
-        goes_on = [~Var(TERMINATED)] + ([Var(STARTED)] if self.drawn else [])
+        goes_on: list[Term] = [~Var(TERMINATED)]
         goes_on += [] if self.counted is None else [Var(ELAPSED) < self.counted]
         rows = [self.table.rows[n][action] or () for n in group.states]
         outcomes = tuple(self.outcome(group, rows, k) for k in range(max(map(len, rows))))
@@ -204,6 +207,8 @@ class _Builder:
         else:
             ends = self.lookup(group, [o is not None and o.terminated for o in there], False)
         updates = [*self.moves(after), Update(Var(TERMINATED), ends)]
+        if self.lots:
+            updates.append(Update(Var(LOT), Const(0)))
         if self.counted is not None:
             updates.append(Update(Var(ELAPSED), Var(ELAPSED) + 1))
         paid = [Fraction(0) if o is None else o.reward for o in there]
@@ -239,29 +244,23 @@ class _Builder:
         if self.signed:
             found.append((GAIN, self.fractions(group, [max(p, Fraction(0)) for p in paid], 0)))
             found.append((LOSS, self.fractions(group, [max(-p, Fraction(0)) for p in paid], 0)))
-        if self.drawn:
-            found.append((DECISIONS, Const(1)))
         return tuple(found)
 
     # --- starts ---------------------------------------------------------------------------------------
 
-    def start_edge(self) -> Edge:
-        """The environment draws the start, before anybody acts."""
-        outcomes = tuple(
-            Outcome(
-                Const(share),
-                (*self.moves(Const(self.encoding.cells[number])), Update(Var(STARTED), Const(True))),
-            )
-            for number, share in self.table.starts
-        )
-        return Edge(guard=~Var(STARTED), outcomes=outcomes)
-
     def initial(self) -> Term:
         starts = [number for number, _ in self.table.starts]
-        parts = [~Var(TERMINATED)] + ([~Var(STARTED)] if self.drawn else [])
+        parts: list[Term] = [~Var(TERMINATED)]
         parts += [] if self.counted is None else [equal(Var(ELAPSED), 0)]
-        several = starts[:1] if self.drawn else starts
         variables, entries = self.encoding.variables, self.encoding.entries
+        if self.lots:
+            columns = zip(*(entries[n] for n in self.lots), strict=True)
+            held = [
+                equal(Var(v.name), Apply(Op.SELECT, (self.array(column), Var(LOT))))
+                for v, column in zip(variables, columns, strict=True)
+            ]
+            return conjunction_of((*held, *parts))
+        several = starts
         spread = self.encoding.cell_name() is not None and len(variables) > 1  # the cell says the others
         if len(several) == 1 or (len(several) <= _FEW_STARTS and not spread):
             each = [
@@ -277,6 +276,16 @@ class _Builder:
             if spread and Var(v.name) != self.encoding.cell
         ]
         return conjunction_of((self.mark(several), *tied, *parts))
+
+
+def allot_starts(table: TransitionTable) -> list[int]:
+    """The starts, each as often as its probability says."""
+    unit = common_denominator([share for _, share in table.starts])
+    if unit is None or unit > MOST_LOTS:
+        what = f"the probabilities of the starts need more than {MOST_LOTS} equally likely lots"
+        fix = "round them: Fraction(p).limit_denominator(100)"
+        raise Unsupported(what, fix=fix, where="initial")
+    return [number for number, share in table.starts for _ in range(int(share * unit))]
 
 
 def common_denominator(values: Iterable[Fraction]) -> int | None:

@@ -9,12 +9,11 @@ from typing import Any, TypeAlias
 from surefoot.errors import InvalidProblem, WrongType
 from surefoot.formats.tables.state_encoding import StateEncoding, encode_states, is_plain_name
 from surefoot.formats.tables.table_environment import (
-    DECISIONS,
     ELAPSED,
     GAIN,
     LOSS,
+    LOT,
     REWARD,
-    STARTED,
     TERMINATED,
     build_table_environment,
 )
@@ -100,7 +99,7 @@ def build_table_model(
         counted=said.limit if said.counted else None,
         notes=said.notes,
     )
-    properties = _episode_properties(environment, known, said.limit)
+    properties = _episode_properties(known, said.limit)
     return TableModel(environment, encoding, table, labels, properties, known.absent, said.limit)
 
 
@@ -155,7 +154,7 @@ class _Known:
     why = "nothing says which states are the goal: no episode ends with a positive reward"
 
     def definitions(self) -> tuple[tuple[str, Term], ...]:
-        taken = {v.name for v in self.encoding.variables} | {TERMINATED, STARTED, ELAPSED}
+        taken = {v.name for v in self.encoding.variables} | {TERMINATED, LOT, ELAPSED}
         found = dict(self.encoding.names)
         for name in self.labels:
             if not isinstance(name, str) or not is_plain_name(name) or name in taken:
@@ -244,10 +243,9 @@ def _is_truth_table(term: Term) -> bool:
     return not isinstance(term, Const) or isinstance(term.value, bool)
 
 
-def _episode_properties(environment: Environment, known: _Known, limit: int | None) -> dict[str, Property]:
-    """What can be asked by name. A drawn start is a step of its own, which counts for the limit."""
-    drawn = any(variable.name == STARTED for variable in environment.variables)
-    last = None if limit is None else limit + drawn
+def _episode_properties(known: _Known, limit: int | None) -> dict[str, Property]:
+    """What can be asked by name."""
+    last = limit
     bounds = () if last is None else (Bound(high=Const(last)),)
     found: dict[str, Property] = {}
     if known.bad is not None:
@@ -269,7 +267,7 @@ def _episode_properties(environment: Environment, known: _Known, limit: int | No
         found["loss"] = Expected(LOSS, over, over="avg", steps=last)
         mixed = "rewards are negative: the return is " + ("gain - loss" if True in signs else "-loss")
         known.absent["return"] = mixed
-    found["steps"] = Expected(DECISIONS if drawn else STEPS, over, over="avg", steps=last)
+    found["steps"] = Expected(STEPS, over, over="avg", steps=last)
     return found
 
 
