@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from surefoot.engines.protocol import Engine
 from surefoot.errors import Unsupported
+from surefoot.problem.environment import Environment
 from surefoot.problem.policy import NeuralPolicy, nested_policies
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import (
@@ -20,6 +21,7 @@ from surefoot.problem.property import (
     Recurs,
     Timed,
 )
+from surefoot.term.term import Apply, Const, Op, Term
 from surefoot.term.value_types import Bool, Int, Real
 from surefoot.verdict.verdict import Reason, Refused
 from surefoot.work.budget import Budget
@@ -39,6 +41,8 @@ ONLY_FOR: dict[
     "predicates": (Never, NeverBefore),
     "barrier": (Never, NeverBefore),
 }
+# An element of an array by a variable index is as many cases for a solver; `predicates` may do with a table.
+MOST_CASES = dict.fromkeys(("bmc", "induction", "recurrence", "reach"), 5000) | {"predicates": 20_000}
 FIX = "; fix: "
 LONGEST_CLAUSE = 90  # characters of an objection that is not the first
 _OF_A_SOLVER = re.compile(r"\A`[\w-]+` cannot take this query: ")
@@ -126,7 +130,29 @@ def engine_objection(engine: Engine, problem: Problem) -> str | None:
     flow = problem.environment.flow
     if flow is not None and flow.continuous and engine.name not in IN_CONTINUOUS_TIME:
         return "it looks at steps, and the problem is about continuous time"
+    most = MOST_CASES.get(engine.name)
+    if most is not None and (count := count_array_constants(problem.environment)) > most:
+        return f"steps look up {count} constants in arrays, each a case for a solver, at most {most}"
     return engine.objection(problem)
+
+
+def count_array_constants(environment: Environment) -> int:
+    """The entries of the constant arrays in the steps of an environment, of each array once."""
+    edges = [edge for component in environment.components for edge in component.edges]
+    waiting: list[Term] = [edge.guard for edge in edges]
+    for outcome in (outcome for edge in edges for outcome in edge.outcomes):
+        waiting += [outcome.probability, *(update.value for update in outcome.updates)]
+    seen: set[int] = set()
+    count = 0
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Apply) and id(part) not in seen:
+            seen.add(id(part))
+            if part.op is Op.ARRAY and part.args and isinstance(part.args[0], Const):
+                count += len(part.args)
+            else:
+                waiting.extend(part.args)
+    return count
 
 
 def objection_in_time(

@@ -16,6 +16,7 @@ from surefoot.formats.loaded_policy import LoadedPolicy
 from surefoot.formats.onnx.external_data import list_external_files
 from surefoot.formats.policy_file import load_policy
 from surefoot.formats.problem_file import read_problem_file, read_problems
+from surefoot.formats.tables.action_table import names_action_table
 from surefoot.formats.untrusted.regular_file import require_file
 from surefoot.formats.wiring import (
     PolicyWiring,
@@ -81,6 +82,17 @@ def read_model(
     """
     if not names_gym_model(model):
         require_file(model)
+    if policy is not None and names_action_table(policy) and not no_policy and model.suffix == ".jani":
+        kept = read_model(
+            model,
+            properties=properties,
+            constants=constants,
+            normalise=normalise,
+            no_policy=True,
+            ignore_goal=ignore_goal,
+        )
+        beside = {"actions": actions, "choose": choose, "output": output, "normalize": normalize}
+        return _with_action_table(kept, policy, observe, beside)
     settings = {
         "policy": policy,
         "observe": observe,
@@ -144,6 +156,25 @@ def read_model(
     return LoadedModel(problems, {str(p): file_sha256(p) for p in dict.fromkeys(read)}, source, predicates)
 
 
+def _with_action_table(
+    loaded: LoadedModel, path: Path, observe: str | None, beside: Mapping[str, object]
+) -> LoadedModel:
+    """The problems with the policy that a table of actions is."""
+    from surefoot.formats.tables.policy_wiring import environment_action_table, table_is_no_network
+
+    if any(value is not None for value in beside.values()):
+        raise table_is_no_network(path)
+    terms = None if observe is None else wiring_from_options(observe).observe
+    found = {}
+    for name, problem in loaded.problems.items():
+        acting = environment_action_table(path, problem.environment, terms)
+        found[name] = replace(problem, policy=acting)
+    source = {key: value for key, value in loaded.source.items() if key != "no_policy"}
+    source |= {"policy": str(path)} | ({} if observe is None else {"observe": observe})
+    inputs = {**loaded.inputs, str(path): file_sha256(path)}
+    return replace(loaded, problems=found, inputs=inputs, source=source)
+
+
 def _file_problems(
     model: Path,
     properties: tuple[str, ...],
@@ -169,6 +200,8 @@ def _file_problems(
         "load": load,
         "normalise": normalise,
     }
+    if settings["policy"] is not None and names_action_table(settings["policy"]):
+        read.append(settings["policy"])
     if not properties:
         return read_problems(model, **options), read
     return {text: read_problem_file(model, property=text, **options) for text in properties}, read

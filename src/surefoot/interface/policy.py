@@ -10,6 +10,7 @@ from typing import Any, NoReturn, TypeAlias
 
 from surefoot.errors import WrongType
 from surefoot.interface.expression import Operand, expression_from
+from surefoot.problem.environment import Environment as EnvironmentData
 from surefoot.problem.policy import Actions, Branch, Choose, EdgesOf, NeuralPolicy, ProgramPolicy
 from surefoot.problem.policy import Policy as PolicyData
 from surefoot.term.arguments import describe_value, take_enum, take_named_tuple, take_text
@@ -76,6 +77,32 @@ class Policy:
         files = [Path(path)] + ([] if normalize is None else [Path(normalize)])
         inputs = {str(file): file_sha256(file) for file in files}
         return FilePolicy(wired.network, wired.observe, wired.actions, wired.choose, wired.notes, inputs)
+
+    @staticmethod
+    def from_table(
+        table: object, environment: EnvironmentData, observe: Sequence[Operand] | None = None
+    ) -> ProgramPolicy:
+        """An action for each state: a list, a numpy array, or the path of a .json, .csv or .npy file. Nested
+        lists have one axis for each variable that is observed, by default the first ones of the environment.
+        Entries are labels or numbers of actions, in the order of the environment; a further axis of values,
+        as in a Q-table, means the action with the largest one (the first of equal ones).
+
+        >>> from surefoot import Environment, Policy, check, integer, never
+        >>> x = integer("x", 0, 9)
+        >>> env = Environment("counter", start=x == 0)
+        >>> env = env.edge("up", update={x: x + 1}).edge("reset", update={x: 0})
+        >>> check(env, Policy.from_table(["up"] * 4 + ["reset"] * 6, env), never(x == 5)).proved
+        True
+        """
+        from surefoot.formats.tables.policy_wiring import environment_action_table
+
+        if not isinstance(environment, EnvironmentData):
+            what = f"{describe_value(environment)} is no environment"
+            raise WrongType(what, fix="write Policy.from_table(table, env)", where="environment")
+        terms = None
+        if observe is not None:
+            terms = take_named_tuple("observe", observe, lambda one: expression_from(one).term)
+        return environment_action_table(table, environment, terms)
 
     @staticmethod
     def program(rules: Iterable[tuple[Operand, Any] | Branch], actions: Sequence[str] = ()) -> ProgramPolicy:

@@ -23,6 +23,11 @@ from surefoot.interface.environment import plain_environment
 from surefoot.interface.expression import Expression, Operand, expression_from, number_from
 from surefoot.interface.gym_environment import GymEnvironment, gym
 from surefoot.interface.policy import FilePolicy
+from surefoot.interface.ready_environment import (
+    expand_policy_names,
+    find_ready_property,
+    wire_ready_policy,
+)
 from surefoot.interface.result import CheckResult
 from surefoot.problem.environment import Environment as EnvironmentData
 from surefoot.problem.policy import Policy, ProgramPolicy, take_policy
@@ -52,7 +57,18 @@ if TYPE_CHECKING:
 PathText: TypeAlias = str | PathLike[str]
 EngineChoice: TypeAlias = Engine | str | Sequence[Engine | str] | None
 DEFAULT_SECONDS = 60.0
-_POLICY_SUFFIXES = (".onnx", ".gz", ".zip", ".nnet", ".pt", ".pth", ".pkl")  # also of files that are refused
+_POLICY_SUFFIXES = (
+    ".onnx",
+    ".gz",
+    ".zip",
+    ".nnet",
+    ".pt",
+    ".pth",
+    ".pkl",
+    ".json",
+    ".csv",
+    ".npy",
+)  # also of files that are refused
 _ALSO_CALLED = dict.fromkeys(("budget", "seconds", "time", "time_limit"), "timeout") | {
     "random_state": "seed"
 }
@@ -538,6 +554,8 @@ def _problem_of_environment(
         fix = 'give never(condition), eventually(condition), … or a text: "never x > 5"'
         raise WrongType("nothing is asked about the environment", fix=fix, where="property")
     asked = _property_from(property, environment)
+    if isinstance(policy, str | PathLike):
+        policy = wire_ready_policy(environment, _input_path(policy)) or policy
     if needs_policy and policy is None and not isinstance(asked, Probability | Expected):
         fix = (
             "give Policy.from_file(path, observe=…, actions=…) or Policy.program(rules); about everything "
@@ -547,7 +565,8 @@ def _problem_of_environment(
     if isinstance(policy, str | PathLike):
         fix = "write Policy.from_file(path, observe=…, actions=…)"
         raise WrongType("a network alone does not say what it observes", fix=fix, where="policy")
-    return Problem(environment.name, environment, None if policy is None else _policy_from(policy), asked)
+    acting = None if policy is None else expand_policy_names(_policy_from(policy), environment)
+    return Problem(environment.name, environment, acting, asked)
 
 
 def _property_from(given: object, environment: EnvironmentData) -> Property:
@@ -565,6 +584,8 @@ def _property_from(given: object, environment: EnvironmentData) -> Property:
         asked: Any = take_property(given)
         found: Property = asked
         return found
+    if (ready := find_ready_property(environment, given)) is not None:
+        return ready
     names = [v.name for v in environment.variables] + [c.name for c in environment.controls]
     try:
         meant = dict(environment.definitions)

@@ -7,17 +7,17 @@ numbers and truth values, whose results need no normalisation.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from fractions import Fraction
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
 
 from surefoot.errors import InvalidProblem
-from surefoot.term.evaluate import EXACT, TABLES, Undefined, evaluate_term
+from surefoot.term.evaluate import EXACT, TABLES, Undefined, constant_elements, evaluate_term
 from surefoot.term.number import as_doubles, check_bit_length
 from surefoot.term.term import Apply, Const, Op, Term
-from surefoot.term.traverse import LAZY, Leaf, fold_term
+from surefoot.term.traverse import LAZY, Leaf, fold_term, is_constant_array
 from surefoot.term.types import INT, REAL, SORT_RULES, WHOLE_RULES, Sort, leaf_sort
 from surefoot.term.value_types import Arithmetic, ValueType
 
@@ -47,6 +47,8 @@ def compile_closure(
         return _CompiledTerm(itemgetter(slots[part.name]), False, sort, sort)
 
     def apply_operator(part: Apply, parts: list[_CompiledTerm]) -> _CompiledTerm:
+        if not parts and part.op is Op.ARRAY and part.args:
+            return _constant_array(part, kinds, arithmetic)
         made, constant = _operator_closure(part, parts, arithmetic), False
         if all(p.constant for p in parts):
             with suppress(*UNDEFINED_ERRORS):  # without a value: an error if it is ever looked at
@@ -54,7 +56,21 @@ def compile_closure(
         whole = WHOLE_RULES[part.op](part, [p.whole for p in parts])
         return _CompiledTerm(made, constant, whole, SORT_RULES[part.op](part, [p.sort for p in parts]))
 
-    return fold_term(term, leaf, apply_operator).closure
+    return fold_term(term, leaf, apply_operator, _arguments_to_compile).closure
+
+
+def _arguments_to_compile(part: Apply, _: list[_CompiledTerm]) -> Iterator[Term]:
+    """Those of an array of constants, which may be a table of very many, are not looked at one by one."""
+    return iter(()) if is_constant_array(part) else iter(part.args)
+
+
+def _constant_array(array: Apply, kinds: Mapping[str, ValueType], arithmetic: Arithmetic) -> _CompiledTerm:
+    parts = [part for part in array.args if part.__class__ is Const]
+    value = TABLES[arithmetic][Op.ARRAY](*constant_elements(parts, arithmetic))
+    examples = {leaf_sort(part, kinds): part for part in parts}  # the rules ask which kinds there are
+    short, sorts = Apply(Op.ARRAY, tuple(examples.values())), list(examples)
+    whole = WHOLE_RULES[Op.ARRAY](short, sorts)
+    return _CompiledTerm(_constant_closure(value), True, whole, SORT_RULES[Op.ARRAY](short, sorts))
 
 
 def _operator_closure(term: Apply, compiled: list[_CompiledTerm], arithmetic: Arithmetic) -> Closure:

@@ -7,7 +7,7 @@ Anything undefined (division by zero, an index out of range, overflow) raises `U
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial, reduce
 from typing import Any, TypeAlias
@@ -16,7 +16,7 @@ from surefoot.errors import InvalidProblem
 from surefoot.term import elementary
 from surefoot.term.number import as_doubles, brief_number, check_bit_length, holds_doubles, integer_power
 from surefoot.term.term import Apply, Const, Op, Term, Var
-from surefoot.term.traverse import LAZY, Leaf, fold_term, needed_arguments
+from surefoot.term.traverse import LAZY, Leaf, fold_term, is_constant_array, needed_arguments
 from surefoot.term.types import ELEMENTARY, INT, REAL, term_sort
 from surefoot.term.value_types import Arithmetic
 
@@ -46,6 +46,8 @@ def make_evaluator(names: Mapping[str, Any], arithmetic: Arithmetic) -> Callable
 
     def apply_operator(part: Apply, values: list[Any]) -> Any:
         op = part.op
+        if op is Op.ARRAY and not values:
+            values = constant_elements(part.args, arithmetic)  # type: ignore[arg-type]
         if op in LAZY:
             if op is Op.ITE:
                 return values[1] if exact else _promote_branch(part, values, names)
@@ -62,7 +64,19 @@ def make_evaluator(names: Mapping[str, Any], arithmetic: Arithmetic) -> Callable
         return value.numerator if isinstance(value, Fraction) and value.denominator == 1 else value
 
     done: dict[int, Any] = {}
-    return lambda term: fold_term(term, leaf, apply_operator, needed_arguments, done)
+    return lambda term: fold_term(term, leaf, apply_operator, _arguments_to_evaluate, done)
+
+
+def _arguments_to_evaluate(part: Apply, values: list[Any]) -> Iterator[Term]:
+    """Those of an array of constants are taken at once."""
+    return iter(()) if is_constant_array(part) else needed_arguments(part, values)
+
+
+def constant_elements(parts: Sequence[Const], arithmetic: Arithmetic) -> list[Any]:
+    """The values of constants."""
+    if arithmetic is Arithmetic.EXACT:
+        return [part.value for part in parts]
+    return [_nearest_double(p.value) if isinstance(p.value, Fraction) else p.value for p in parts]
 
 
 def constant_value(op: Op, parts: Sequence[Term]) -> Const | None:

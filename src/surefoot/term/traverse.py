@@ -84,6 +84,11 @@ def _needed_lazily(op: Op, args: tuple[Term, ...], values: list[Any]) -> Iterato
                 return
 
 
+def is_constant_array(term: Apply) -> bool:
+    """An array of constants, as a table is one: it may have very many."""
+    return term.op is Op.ARRAY and bool(term.args) and all(a.__class__ is Const for a in term.args)
+
+
 def enumerate_parts(whole: Term) -> Iterator[Term]:
     """The term and everything below it; a part that is one object in many places comes once."""
     seen: set[int] = set()

@@ -21,6 +21,8 @@ from surefoot.formats.problem_file.policy import (
     wire_network_file,
 )
 from surefoot.formats.question_text import own_question_scope, parse_question_text, plain_question
+from surefoot.formats.tables.action_table import names_action_table
+from surefoot.formats.tables.policy_wiring import environment_action_table, table_is_no_network
 from surefoot.formats.toml_document import TomlEntry, read_toml_document
 from surefoot.formats.untrusted.regular_file import NO_SUCH_FILE, error_in_file
 from surefoot.formats.wiring import PolicyWiring, WiringChanges, wiring_path
@@ -170,6 +172,11 @@ def _select_policy(
     """The given policy, else that of the file; wired as given, as told beside it, or as in the file."""
     own = file.policy
     changes, whole = (wiring, None) if isinstance(wiring, WiringChanges) else (None, wiring)
+    if network is not None and names_action_table(Path(network)):
+        if changes is not None or output is not None:
+            raise table_is_no_network(Path(network))
+        terms = None if whole is None else whole.observe
+        return environment_action_table(network, file.environment, terms)
     if network is not None:
         given = NetworkFile(Path(network), whole)
         if whole is None and isinstance(own, NetworkFile) and not wiring_path(given.path).is_file():
