@@ -86,6 +86,7 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
         load as load, probability as probability, shield as shield,
     )
     from surefoot.interface.result import CheckResult as CheckResult
+    from surefoot.interface.symbolic_execution.trace_function import trace as trace
     from surefoot.network.evaluate import evaluate_network_batch as evaluate_network_batch
     from surefoot.network.interval import interval_bounds as interval_bounds
     from surefoot.problem.environment import (
@@ -332,6 +333,7 @@ _USER_SECTIONS: tuple[dict[str, str], ...] = (  # module below `surefoot` -> its
     },
     {  # Environments, policies and their networks
         ".interface.environment": "Environment",
+        ".interface.symbolic_execution.trace_function": "trace",
         ".problem.environment": "Choice Component Control Edge Outcome Update Variable",
         ".problem.flow": "Flow",
         ".problem.validate.distribution": "normalise_probabilities",

@@ -1,0 +1,157 @@
+"""The recorded model against the function: many states, actions and disturbances, and the ends of their ranges."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from surefoot.interface.symbolic_execution.refusal import Refusal, traceback_line
+from surefoot.interface.symbolic_execution.step_function import scalar_parts
+from surefoot.term.evaluate import Undefined, make_evaluator
+from surefoot.term.term import Const, Term
+from surefoot.term.traverse import enumerate_parts
+from surefoot.term.value_types import Arithmetic, Array, Bool, Int, Real, ValueType
+
+SPECIAL_SHARE = 0.3  # of values that are ends of ranges and constants of the model
+LARGEST_DIFFERENCE = 1e-6  # relative, where the platform rounds functions in its own way
+_FAR = 100.0
+
+
+@dataclass(slots=True)
+class Agreement:
+    """What was compared, and the largest difference; the variables that leave their limits, with a state."""
+
+    compared: int = 0
+    largest: float = 0.0
+    leaving: dict[str, tuple[float, dict[str, Any]]] = field(default_factory=dict)
+
+
+class Sampler:
+    """Values of kinds: even over the range, at its ends, and around the constants of the model."""
+
+    def __init__(self, seed: int, constants: Sequence[float], around: Mapping[str, tuple[float, float]]) -> None:
+        self.chance, self.constants, self.around = random.Random(seed), list(constants), around
+
+    def draw(self, name: str, kind: ValueType) -> Any:
+        match kind:
+            case Array(element, length):
+                drawn = [self.draw(name, element) for _ in range(length)]
+                return np.array(drawn)
+            case Bool():
+                return self.chance.random() < 0.5
+            case Int(low, high):
+                return self._draw_whole(low, high)
+            case Real(low, high):
+                return self._draw_real(name, low, high)
+
+    def _draw_whole(self, low: int | None, high: int | None) -> int:
+        least = low if low is not None else (high if high is not None else 0) - 1000
+        most = high if high is not None else least + 1000 if low is not None else 1000
+        pick = self.chance.random()
+        if pick < SPECIAL_SHARE / 2:
+            return self.chance.choice([least, most])
+        return self.chance.randint(least, most)
+
+    def _draw_real(self, name: str, low: Any, high: Any) -> float:
+        least, most = self.around.get(name, (-_FAR, _FAR))
+        if low is not None:
+            least = float(low)
+            most = max(most, least + _FAR) if high is None else most
+        if high is not None:
+            most = float(high)
+            least = min(least, most - _FAR) if low is None else least
+        if self.chance.random() < SPECIAL_SHARE:
+            special = [least, most, 0.0, *self.constants]
+            value = self.chance.choice(special)
+            value = self.chance.choice([value, value, math.nextafter(value, math.inf), math.nextafter(value, -math.inf)])
+            if least <= value <= most:
+                return value + 0.0
+        return self.chance.uniform(least, most) + 0.0
+
+
+def model_constants(terms: Sequence[Term]) -> list[float]:
+    """The numbers with which something is compared, and other constants: where branches meet."""
+    found: dict[float, None] = {}
+    for whole in terms:
+        for part in enumerate_parts(whole):
+            if isinstance(part, Const) and not isinstance(part.value, bool) and abs(part.value) < 1e15:
+                found[float(part.value)] = found[-float(part.value)] = None
+            if len(found) > 60:
+                return list(found)
+    return list(found)
+
+
+def enumerate_model_names(state: Mapping[str, Any]) -> dict[str, Any]:
+    """Values as terms see them."""
+    return {name: _plain(value) for name, value in state.items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray | list | tuple):
+        return tuple(_plain(v) for v in value)
+    return value.item() if isinstance(value, np.generic) else value
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedStep:
+    """The function and the terms for one action, with the kinds of what they take and give."""
+
+    call: Callable[[Mapping[str, Any]], dict[str, Any]]  # of values of the state, controls and disturbances
+    parts: Sequence[tuple[str, ValueType]]  # of the result, in the order of the terms
+    terms: Sequence[Term]
+    arithmetic: Arithmetic
+    exact: bool
+    label: str = ""
+
+    def compare(self, values: Mapping[str, Any], agreement: Agreement) -> dict[str, Any] | None:
+        """The next state; an error where function and model differ. None where a variable leaves."""
+        shown = describe_state(values, self.label)
+        try:
+            found = self.call(values)
+        except Refusal:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever the user's code raises
+            what = f"the step raises {type(error).__name__} ({error}) at {shown}"
+            raise Refusal(what, "keep the state within limits, or return a value there", traceback_line(error.__traceback__) or " ") from None
+        expected = [(name, v) for name, kind in self.parts for v in scalar_parts(found[name], kind, name)]
+        evaluate = make_evaluator(enumerate_model_names(values), self.arithmetic)
+        for (name, value), term in zip(expected, self.terms, strict=True):
+            plain = _plain(value)
+            if isinstance(plain, float) and not math.isfinite(plain):
+                raise Refusal(f"`{name}` becomes {plain} at {shown}", "keep the state within limits, or clip the value", " ")
+            try:
+                modelled = evaluate(term)
+            except Undefined as error:
+                raise Refusal(f"the model has no value for `{name}` at {shown} ({error.what}), and the step {plain}", _WHY, " ") from None
+            self._judge(name, plain, modelled, shown, agreement)
+        agreement.compared += 1
+        return found
+
+    def _judge(self, name: str, plain: Any, modelled: Any, shown: str, agreement: Agreement) -> None:
+        if isinstance(plain, bool) or isinstance(modelled, bool):
+            same = bool(plain) == bool(modelled) and plain in (0, 1) and modelled in (0, 1)
+        else:
+            same = float(plain) == float(modelled) if isinstance(plain, float) else plain == modelled
+        if same:
+            return
+        apart = abs(Fraction(plain) - Fraction(modelled)) if not isinstance(plain, bool) else Fraction(1)
+        relative = float(apart / max(1, abs(Fraction(plain)))) if not isinstance(plain, bool) else 1.0
+        if self.exact or isinstance(plain, bool | int) or relative > LARGEST_DIFFERENCE:
+            show = float(modelled) if isinstance(modelled, Fraction) else modelled
+            raise Refusal(f"`{name}` becomes {plain} at {shown}, and {show} in the model", _WHY, " ")
+        agreement.largest = max(agreement.largest, float(apart))
+
+
+_WHY = "the step does something that cannot be seen: identity tests, `type(x)`, values that are kept between calls"
+
+
+def describe_state(values: Mapping[str, Any], label: str = "") -> str:
+    parts = [f"{name} = {_plain(value)}" for name, value in values.items()]
+    return ", ".join([*parts, *([f"action {label}"] if label else [])])
+

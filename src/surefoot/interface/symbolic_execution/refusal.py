@@ -1,0 +1,49 @@
+"""What a trace cannot follow: the reason, the line of the user's code, and what to write instead."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import FrameType, TracebackType
+
+_OWN = str(Path(__file__).resolve().parents[2])
+
+
+class Refusal(BaseException):
+    """Raised below the user's code. No `except Exception` in there may swallow it."""
+
+    def __init__(self, what: str, fix: str, where: str = "") -> None:
+        super().__init__(what)
+        self.what, self.fix, self.where = what, fix, where or find_user_line()
+
+
+def find_user_line() -> str:
+    """`step.py:12`: the innermost line of the user's code that is being run."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if is_user_file(frame.f_code.co_filename):
+            return _show_line(frame.f_code.co_filename, frame.f_lineno)
+        frame = frame.f_back
+    return ""
+
+
+def traceback_line(traceback: TracebackType | None) -> str:
+    """The innermost line of the user's code from which an exception came."""
+    found = ""
+    while traceback is not None:
+        name = traceback.tb_frame.f_code.co_filename
+        if is_user_file(name):
+            found = _show_line(name, traceback.tb_lineno)
+        traceback = traceback.tb_next
+    return found
+
+
+def is_user_file(name: str) -> bool:
+    """Neither surefoot's own code nor that of an installed package or of Python."""
+    if name.startswith(_OWN) or name.startswith(sys.base_prefix) or name.startswith("<frozen"):
+        return False
+    return "site-packages" not in name and not name.startswith("<__array_function__")
+
+
+def _show_line(name: str, line: int) -> str:
+    return f"{Path(name).name}:{line}"
