@@ -29,6 +29,7 @@ class Agreement:
 
     compared: int = 0
     largest: float = 0.0
+    missing: list[str] = field(default_factory=list)  # where neither has a value
     leaving: dict[str, tuple[float, dict[str, Any]]] = field(default_factory=dict)
 
 
@@ -110,21 +111,21 @@ class ComparedStep:
     label: str = ""
 
     def compare(self, values: Mapping[str, Any], agreement: Agreement) -> dict[str, Any] | None:
-        """The next state; an error where function and model differ. None where a variable leaves."""
+        """The next state, None if there is none; an error where function and model differ."""
         shown = describe_state(values, self.label)
+        evaluate = make_evaluator(enumerate_model_names(values), self.arithmetic)
         try:
             found = self.call(values)
         except Refusal:
             raise
         except Exception as error:  # noqa: BLE001 - whatever the user's code raises
-            what = f"the step raises {type(error).__name__} ({error}) at {shown}"
-            raise Refusal(what, "keep the state within limits, or return a value there", traceback_line(error.__traceback__) or " ") from None
-        expected = [(name, v) for name, kind in self.parts for v in scalar_parts(found[name], kind, name)]
-        evaluate = make_evaluator(enumerate_model_names(values), self.arithmetic)
-        for (name, value), term in zip(expected, self.terms, strict=True):
-            plain = _plain(value)
-            if isinstance(plain, float) and not math.isfinite(plain):
-                raise Refusal(f"`{name}` becomes {plain} at {shown}", "keep the state within limits, or clip the value", " ")
+            line = traceback_line(error.__traceback__) or " "
+            return self._judge_missing(evaluate, f"the step raises {type(error).__name__} ({error})", shown, line, agreement)
+        expected = [(name, _plain(v)) for name, kind in self.parts for v in scalar_parts(found[name], kind, name)]
+        endless = [name for name, plain in expected if isinstance(plain, float) and not math.isfinite(plain)]
+        if endless:
+            return self._judge_missing(evaluate, f"`{endless[0]}` becomes infinite or no number", shown, " ", agreement)
+        for (name, plain), term in zip(expected, self.terms, strict=True):
             try:
                 modelled = evaluate(term)
             except Undefined as error:
@@ -132,6 +133,17 @@ class ComparedStep:
             self._judge(name, plain, modelled, shown, agreement)
         agreement.compared += 1
         return found
+
+    def _judge_missing(self, evaluate: Callable[[Term], Any], what: str, shown: str, line: str, agreement: Agreement) -> None:
+        """The step has no value here; then the model must have none."""
+        for term in self.terms:
+            try:
+                evaluate(term)
+            except Undefined:
+                agreement.compared += 1
+                agreement.missing.append(f"{what} at {shown}")
+                return
+        raise Refusal(f"{what} at {shown}, where the model has a value", "return a value there, or give the state narrower limits", line)
 
     def _judge(self, name: str, plain: Any, modelled: Any, shown: str, agreement: Agreement) -> None:
         if isinstance(plain, bool) or isinstance(modelled, bool):

@@ -186,7 +186,9 @@ def _split_whole(left: Any, right: Any) -> tuple[Any, Any]:
 
 
 def _split_by_sign(left: Any, right: Any) -> tuple[Any, Any]:
-    current_path().decide(make(Op.LT, const(0), number_term(right)))
+    path, divisor = current_path(), number_term(right)
+    if not path.decide(make(Op.LT, const(0), divisor)):
+        path.decide(make(Op.LT, divisor, const(0)))
     return _split_whole(left, right)
 
 
@@ -199,7 +201,8 @@ def _split_doubles(left: Any, right: Any) -> tuple[Any, Any]:
     if low <= 0 <= high:
         if path.decide(make(Op.EQ, divisor, const(0))):
             raise ZeroDivisionError("float modulo")
-        path.decide(make(Op.LT, const(0), divisor))
+        if not path.decide(make(Op.LT, const(0), divisor)):
+            path.decide(make(Op.LT, divisor, const(0)))
         low, high = path.interval(divisor)
     if high <= 0:
         turns, rest = _split_doubles(negative(left), negative(right))
@@ -237,15 +240,11 @@ def split_positive(size: Any, divisor: Any) -> tuple[Any, Any]:
     if most < by:
         return _result(const(0), float, (size,)), size
     coarse, fine = _halve_digits(by)
-    turns = math.inf if is_infinite(most) else most / by
-    mantissa, _ = math.frexp(by)
-    fits = turns < 2**26 and (fine == 0 or by + turns * abs(fine) < by / mantissa)
-    if not fits and math.frexp(by)[0] != 0.5 and not (by == int(by) and by * turns < WHOLE_DOUBLES // 2):
-        raise Refusal("a remainder of a number without limits, or of a large one", "give the number limits")
+    limit = _largest_dividend(by, fine)
+    guarded = most >= limit
     count = make(Op.FLOOR, make(Op.DIV, number_term(size), const(by)))
-    whole = by if not fits or fine == 0 else coarse
-    rest = make(Op.SUB, number_term(size), make(Op.MUL, const(whole), count))
-    if whole != by:
+    rest = make(Op.SUB, number_term(size), make(Op.MUL, const(coarse), count))
+    if fine:
         rest = make(Op.SUB, rest, make(Op.MUL, const(fine), count))
     hint_interval(rest, -by, by)
     if math.frexp(by)[0] == 0.5:  # dividing by a power of two is exact
@@ -255,14 +254,28 @@ def split_positive(size: Any, divisor: Any) -> tuple[Any, Any]:
     exact = recording.choose(over, make(Op.ADD, rest, const(by)), rest)
     hint_interval(exact, 0, by)
     number = recording.choose(over, make(Op.SUB, count, const(1)), count)
+    if guarded:
+        small = make(Op.LT, number_term(size), const(limit))
+        exact, number = (recording.choose(small, t, make(Op.SQRT, const(-1))) for t in (exact, number))
+        hint_interval(exact, 0, by)
     return _result(number, float, (size,)), _result(exact, float, (size,))
 
 
 def _halve_digits(by: float) -> tuple[float, float]:
-    """The number as a sum of two with half of its digits each."""
+    """The number as a sum of two with half of its digits each; whole where its multiples are exact anyway."""
     mantissa, exponent = math.frexp(by)
     coarse = math.ldexp(math.floor(mantissa * 2**26), exponent - 26)
-    return coarse, by - coarse
+    return (by, 0.0) if by == int(by) and by < 2**20 else (coarse, by - coarse)
+
+
+def _largest_dividend(by: float, fine: float) -> float:
+    """Below it multiples and differences are exact; beyond, the remainder has no value in the model."""
+    if math.frexp(by)[0] == 0.5:
+        return math.inf
+    if by == int(by) and by < 2**20:
+        return by * 2.0**31
+    turns = 2.0**25 if fine == 0 else min(2.0**25, (math.ldexp(1.0, math.frexp(by)[1]) - by) / abs(fine))
+    return by * max(0.0, math.floor(turns * 0.999))
 
 
 def hint_interval(term: Term, low: float, high: Any) -> None:
@@ -407,14 +420,14 @@ def round_half_even(value: Any, kind: type) -> Any:
     term = number_term(value)
     if is_whole_term(term):
         return _result(term, kind, (value,))
-    if not stays_within(term, 2**52):
-        raise Refusal("rounding a number that may be larger than 2**52", "give the number limits")
     recording = current_path().recording
     below = make(Op.FLOOR, term)
     part, half = make(Op.SUB, term, below), const(0.5)
     odd = make(Op.AND, make(Op.EQ, part, half), make(Op.EQ, make(Op.MOD, below, const(2)), const(1)))
     up = make(Op.OR, make(Op.LT, half, part), odd)
     rounded = recording.choose(up, make(Op.ADD, below, const(1)), below)
+    if kind is float and not stays_within(rounded):
+        rounded = make(Op.DIV, rounded, const(1))
     return _result(rounded, kind, (value,))
 
 

@@ -45,13 +45,31 @@ _BLOCK = 128
 
 def holds_symbols(value: Any) -> bool:
     """Is there a symbol anywhere in an argument?"""
-    if type(value) in (Symbol, SymbolArray, Unfollowed):
+    if type(value) in (Symbol, Unfollowed):
         return True
+    if type(value) is SymbolArray:
+        return any(is_symbol(cell) for cell in value.cells.ravel())
     if isinstance(value, np.ndarray):
         return value.dtype == object and any(map(holds_symbols, value.ravel()))
     if isinstance(value, list | tuple):
         return any(map(holds_symbols, value))
     return isinstance(value, dict) and any(map(holds_symbols, value.values()))
+
+
+def lower_arrays(value: Any) -> Any:
+    """Arrays of numbers alone as numpy's own, anywhere in an argument."""
+    if type(value) is SymbolArray:
+        return np.array(value.cells.tolist(), dtype=value.dtype).reshape(value.shape)
+    if type(value) in (list, tuple):
+        return type(value)(map(lower_arrays, value))
+    return value
+
+
+def call_with_numbers(function: Callable[..., Any], given: Any, named: Any) -> Any:
+    """numpy's function itself; the arrays that it makes may take symbols later."""
+    found = function(*lower_arrays(tuple(given)), **{n: lower_arrays(v) for n, v in named.items()})
+    followed = isinstance(found, np.ndarray) and found.ndim > 0 and kind_of_dtype(found.dtype) is not None
+    return to_array(found).copy() if followed else found
 
 
 def on_elements(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -510,6 +528,8 @@ def apply_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], named: dict[st
         return running_sums(*inputs)
     if method == "outer" and name == "multiply":
         return outer_product(*inputs)
+    if not holds_symbols(inputs) and named.get("out") is None:
+        return call_with_numbers(getattr(ufunc, method), inputs, named)
     if method != "__call__" or name not in NUMPY:
         raise Refusal(f"`np.{name}` is not followed", "write it with + - * / and np.where")
     out = named.pop("out", None)
@@ -524,6 +544,8 @@ def apply_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], named: dict[st
 
 def apply_numpy_function(function: Any, given: Any, named: Any) -> Any:
     """The same for numpy's other functions."""
+    if not holds_symbols(given) and not holds_symbols(named) and function.__name__ not in ("copyto", "put", "fill_diagonal"):
+        return call_with_numbers(function, given, named)
     if function.__name__ == "norm":
         return vector_norm(*given, **named)
     traced = NUMPY.get(function.__name__) or MAKING.get(function.__name__)

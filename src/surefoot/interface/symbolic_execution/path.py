@@ -70,6 +70,7 @@ class Path:
             return bool(low == 1)
         related = self._related_truth(condition)
         if related is not None:
+            self.bounds.narrow(condition, related)
             return related
         for side in (True, False):
             trial = KnownBounds(self.recording, dict(self.bounds.met))

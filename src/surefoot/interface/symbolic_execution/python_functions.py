@@ -14,7 +14,13 @@ import numpy as np
 from surefoot.interface.symbolic_execution import arithmetic, numpy_functions
 from surefoot.interface.symbolic_execution.arithmetic import OPERATIONS, is_symbol
 from surefoot.interface.symbolic_execution.elementary_functions import FUNCTIONS, hypotenuse, is_close, logarithm
-from surefoot.interface.symbolic_execution.numpy_functions import MAKING, NUMPY, holds_symbols, refuse_random
+from surefoot.interface.symbolic_execution.numpy_functions import (
+    MAKING,
+    NUMPY,
+    call_with_numbers,
+    holds_symbols,
+    refuse_random,
+)
 from surefoot.interface.symbolic_execution.refusal import Refusal
 from surefoot.interface.symbolic_execution.symbol import Symbol, Unfollowed
 from surefoot.interface.symbolic_execution.symbol_array import SymbolArray, unbox
@@ -26,6 +32,8 @@ def only_for_symbols(original: Callable[..., Any], traced: Callable[..., Any]) -
     def call(*given: Any, **named: Any) -> Any:
         if holds_symbols(given) or holds_symbols(named):
             return traced(*given, **named)
+        if any(type(v) is SymbolArray for v in given):
+            return call_with_numbers(original, given, named)
         return original(*given, **named)
 
     return call

@@ -131,13 +131,20 @@ class ResultLayout:
 
 
 def is_sequence(value: Any) -> bool:
-    return type(value) is SymbolArray or (isinstance(value, tuple | list | np.ndarray) and type(value) is not Symbol)
+    if type(value) is SymbolArray or isinstance(value, np.ndarray):
+        return bool(value.ndim > 0)
+    return isinstance(value, tuple | list)
+
+
+def is_number(value: Any) -> bool:
+    """A number or truth value, also in an array without axes."""
+    return isinstance(value, bool | int | float | np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0)
 
 
 def _fits(value: Any, kind: ValueType) -> bool:
     if isinstance(kind, Array):
         return is_sequence(value) and np.ndim(value) > 0 and len(value) == kind.length and all(_fits(v, kind.element) for v in value)
-    return not is_sequence(value) and isinstance(value, bool | int | float | np.generic)
+    return not is_sequence(value) and is_number(value)
 
 
 def _is_state(value: Any, kinds: Mapping[str, ValueType]) -> bool:
@@ -158,7 +165,7 @@ def read_state(value: Any, kinds: Mapping[str, ValueType]) -> dict[str, Any]:
             raise Refusal(f"the result has no `{missing[0]}`", "return every variable of the state")
         extras = {name: value[name] for name in EXTRAS if name in value and name not in kinds}
         return {**{name: value[name] for name in names}, **extras}
-    if hasattr(value, "_fields") or not (is_sequence(value) or isinstance(value, bool | int | float | np.generic)):
+    if hasattr(value, "_fields") or not (is_sequence(value) or is_number(value)):
         if missing := [name for name in names if not hasattr(value, name)]:
             what = "the step returns nothing" if value is None else f"{describe_value(value)} has no `{missing[0]}`"
             raise Refusal(what, "return the next state: return x, v")

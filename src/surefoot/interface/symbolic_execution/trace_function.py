@@ -30,7 +30,7 @@ from surefoot.interface.symbolic_execution.declarations import (
     take_noise,
 )
 from surefoot.interface.symbolic_execution.path import PathLimits, current_path, explore_paths, merge_tree
-from surefoot.interface.symbolic_execution.recording import Recording
+from surefoot.interface.symbolic_execution.recording import KnownBounds, Recording
 from surefoot.interface.symbolic_execution.refusal import Refusal, traceback_line
 from surefoot.interface.symbolic_execution.step_function import StepFunction, scalar_parts
 from surefoot.interface.symbolic_execution.step_layout import (
@@ -49,15 +49,17 @@ from surefoot.interface.symbolic_execution.symbol import Symbol
 from surefoot.interface.symbolic_execution.symbol_array import SymbolArray
 from surefoot.problem.environment import Choice, Component, Control, Edge, Outcome, Update, Variable
 from surefoot.problem.validate.environment import check_environment
-from surefoot.term.arguments import describe_value, take_callable, take_word, whole_number
+from surefoot.term.arguments import describe_value, exact_fraction, take_callable, take_word, whole_number
+from surefoot.term.interval import is_infinite
 from surefoot.term.term import Apply, Const, Op, Term, Var, conjunction_of
 from surefoot.term.traverse import enumerate_parts
 from surefoot.term.types import INT, REAL
 from surefoot.term.value_types import Arithmetic, Array, Bool, Int, Real, ValueType
 
-_ROUNDS = 4  # of tracing again without limits that a step leaves
 _RUNS, _RUN_STEPS = 10, 40
 _TWICE = 100
+_FIRST_LOOK = 60  # if a limit is left by then, nothing more is compared
+_WIDENINGS = 3
 _KIND_OF = {Real: float, Int: int, Bool: bool}
 
 
@@ -179,7 +181,7 @@ def _trace_request(request: _Request) -> Environment:
     declared = dict(function.kinds)
     _refuse_kept_values(request.step)
     leaving: dict[str, str] = {}
-    for _ in range(_ROUNDS):
+    for _ in range(2 * (_WIDENINGS + 1) * len(declared) + 1):
         controls = _control_kinds(request, function)
         chosen = {name: choice.kind for name, choice in request.noise.items()}
         _refuse_same_names(function.kinds, controls, chosen)
@@ -194,15 +196,20 @@ def _trace_request(request: _Request) -> Environment:
         if not agreement.leaving:
             notes = _write_notes(request, recording, agreement, leaving)
             return _build_environment(request, function, declared, controls, recorded, rounding, notes)
-        function, leaving = _drop_limits(function, agreement, leaving)
+        reached = _reached_intervals(recording, recorded)
+        function, leaving = _widen_limits(function, agreement, leaving, reached)
     raise Refusal("the state leaves every limit", "declare it without limits, and give `start`")
 
 
 def _explain_limits(refusal: Refusal, leaving: Mapping[str, str]) -> Refusal:
     if not leaving:
         return refusal
-    why = "; ".join(leaving.values())
-    return Refusal(f"{refusal.what} ({why})", refusal.fix, refusal.where)
+    return Refusal(f"{refusal.what} ({'; '.join(_last_words(leaving))})", refusal.fix, refusal.where)
+
+
+def _last_words(leaving: Mapping[str, str]) -> list[str]:
+    """What was done about each limit in the end."""
+    return list({key[: key.index("<" if "<" in key else ">") + 1]: text for key, text in leaving.items()}.values())
 
 
 # How the step is called
@@ -524,9 +531,13 @@ def _compare_all(
     kept: list[tuple[ComparedStep, dict[str, Any], Any]] = []
     count = max(-(-request.samples // len(steps)), min(request.samples, 200))
     for number in range(count):
+        if number == _FIRST_LOOK and agreement.leaving:
+            return agreement
         for step in steps:
             values = {name: sampler.draw(name, kind) for name, kind in given.items()}
             found = step.compare(values, agreement)
+            if found is None:
+                continue
             _note_leaving(function, values, found, step, agreement)
             if number < -(-_TWICE // len(steps)):
                 kept.append((step, values, found))
@@ -556,6 +567,7 @@ def _compare_runs(
     agreement: Agreement,
 ) -> None:
     """States as they follow each other, from starts within the declared limits."""
+    ranges = _sampled_ranges(declared)
     for _ in range(_RUNS):
         state: dict[str, Any] = {name: sampler.draw(name, kind) for name, kind in declared.items()}
         for _ in range(_RUN_STEPS):
@@ -563,11 +575,23 @@ def _compare_runs(
             step = sampler.chance.choice(list(steps))
             values = {**state, **others}
             found = step.compare(values, agreement)
-            if found is None or not _note_leaving(function, values, found, step, agreement):
+            if found is None:
                 break
-            if any(bool(found.get(name, False)) for name in (TERMINATED, TRUNCATED) if name not in function.kinds):
+            _note_leaving(function, values, found, step, agreement)
+            if _is_far(function, found, ranges):
+                break
+            if agreement.leaving or any(bool(found.get(name, False)) for name in (TERMINATED, TRUNCATED) if name not in function.kinds):
                 break
             state = {name: _as_kind(found[name], kind) for name, kind in function.kinds.items()}
+
+
+def _is_far(function: StepFunction, found: Mapping[str, Any], ranges: Mapping[str, tuple[float, float]]) -> bool:
+    """Is the state outside everything that is compared? A plant that nobody controls may go anywhere."""
+    for name, kind in function.kinds.items():
+        low, high = ranges.get(name, (-1e6, 1e6))
+        if not isinstance(_scalar_kind(kind), Bool | Int) and not all(low <= v <= high for v in scalar_parts(found[name], kind, name)):
+            return True
+    return False
 
 
 def _as_kind(value: Any, kind: ValueType) -> Any:
@@ -577,13 +601,13 @@ def _as_kind(value: Any, kind: ValueType) -> Any:
 
 
 def _note_leaving(
-    function: StepFunction, values: Mapping[str, Any], found: Mapping[str, Any] | None, step: ComparedStep, agreement: Agreement
+    function: StepFunction, values: Mapping[str, Any], found: Mapping[str, Any], step: ComparedStep, agreement: Agreement
 ) -> bool:
     """Does the next state keep to its kinds? A whole number has to; a real one is noted."""
     inside = True
     for name, kind in function.kinds.items():
         inner = _scalar_kind(kind)
-        if isinstance(inner, Bool) or found is None:
+        if isinstance(inner, Bool):
             continue
         for value in scalar_parts(found[name], kind, name):
             below = inner.low is not None and float(value) < float(inner.low)
@@ -624,18 +648,38 @@ def _refuse_hidden_attributes(
             raise Refusal(what, f'add it, "self.{hidden[0]}": sf.integer(…), or write ignore=["{hidden[0]}"] where it does not matter')
 
 
-def _drop_limits(
-    function: StepFunction, agreement: Agreement, leaving: Mapping[str, str]
+def _widen_limits(
+    function: StepFunction,
+    agreement: Agreement,
+    leaving: Mapping[str, str],
+    reached: Mapping[str, tuple[Any, Any]],
 ) -> tuple[StepFunction, dict[str, str]]:
+    """A limit that a step leaves is moved to where one step may get at most; if that is left too, it is gone."""
     kinds, said = dict(function.kinds), dict(leaving)
     for key, (value, _) in agreement.leaving.items():
         name, side = key[:-1], key[-1]
         inner = _scalar_kind(kinds[name])
-        if isinstance(inner, Real):
-            limit = inner.low if side == "<" else inner.high
-            said[key] = f"`{name}` gets to {value:.6g}, beyond {float(limit or 0):g}, so that it has no limit there"
-            kinds[name] = _with_limits(kinds[name], None if side == "<" else inner.low, None if side == ">" else inner.high)
+        if not isinstance(inner, Real):
+            continue
+        end = reached[name][0 if side == "<" else 1]
+        done = sum(k.startswith(key) for k in said)
+        new = None if done >= _WIDENINGS or is_infinite(end) else exact_fraction(float(end))
+        limit = inner.low if side == "<" else inner.high
+        instead = "that it has no limit there" if new is None else f"its limit is {float(new):.6g}"
+        said[f"{key}{done}"] = f"`{name}` gets to {value:.6g}, beyond {float(limit or 0):g}, so {instead}"
+        kinds[name] = _with_limits(kinds[name], new if side == "<" else inner.low, new if side == ">" else inner.high)
     return replace(function, kinds=kinds), said
+
+
+def _reached_intervals(recording: Recording, recorded: Sequence[_Recorded]) -> dict[str, tuple[Any, Any]]:
+    """Between which numbers each variable is after one step, whatever the state."""
+    bounds, found = KnownBounds(recording), dict[str, tuple[Any, Any]]()
+    for one in recorded:
+        for name, term in zip(_flat_names(one.parts), one.terms, strict=True):
+            low, high = bounds.interval(term)
+            before = found.get(name, (low, high))
+            found[name] = (min(low, before[0]), max(high, before[1]))
+    return found
 
 
 def _with_limits(kind: ValueType, low: Fraction | None, high: Fraction | None) -> ValueType:
@@ -651,7 +695,9 @@ def _write_notes(request: _Request, recording: Recording, agreement: Agreement, 
         )
     if request.exact:
         notes.append(f"the model does not round: the step differs by at most {agreement.largest:.2g} at these states")
-    return (*notes, *(f"{text}; runs start within" for text in leaving.values()))
+    if agreement.missing:
+        notes.append(f"neither has a value at {len(agreement.missing)} of them: {agreement.missing[0]}")
+    return (*notes, *(f"{text}; runs start within" for text in _last_words(leaving)))
 
 
 # The environment
