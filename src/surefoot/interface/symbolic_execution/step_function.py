@@ -60,6 +60,7 @@ class StepFunction:
             container = given[self.signature.whole] = arrange_state(self.form, state)
         if self.signature.action is not None:
             given[self.signature.action] = action
+        given |= {name: action[name] for name in self.signature.controls}
         given |= {name: noise[name] for name in self.signature.noise}
         result = _call_by_name(function, given)
         if owner is not None:
@@ -90,6 +91,7 @@ class StepFunction:
         given = {name: noise[name] for name in self.signature.noise}
         if self.signature.action is not None:
             given[self.signature.action] = action
+        given |= {name: action[name] for name in self.signature.controls}
         _call_by_name(getattr(owner, self.function.__name__), given)
         own = {path[0] for path in self.paths.values()} | self.ignored
         return {n for n in {*vars(before), *vars(owner)} - own if not _same(vars(before).get(n), vars(owner).get(n))}

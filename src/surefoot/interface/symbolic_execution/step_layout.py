@@ -21,6 +21,7 @@ FORMS = ("dict", "tuple", "list", "array", "object")
 REWARD, TERMINATED, TRUNCATED = "reward", "terminated", "truncated"
 EXTRAS = (REWARD, TERMINATED, TRUNCATED)
 IGNORED = "ignored"
+_ACTION_WORDS = ("action", "act", "u", "control", "force", "torque", "a")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,7 @@ class Signature:
     by_name: tuple[str, ...]  # state variables that are parameters
     whole: str | None = None  # the parameter that gets the whole state
     action: str | None = None
+    controls: tuple[str, ...] = ()  # that are parameters each
     noise: tuple[str, ...] = ()
     annotation: Any = None  # of the whole state
 
@@ -55,23 +57,30 @@ def read_signature(
         gone = next(name for name in state if name not in names)
         raise InvalidProblem(f"the step has no parameter `{gone}`", fix=f"its parameters are {', '.join(names)}", where="state")
     rest = [p for p in plain if p.name not in (*named, *drawn)]
+    driven = tuple(name for name in actions or () if name in names)
+    if driven and len(driven) < len(actions or ()):
+        gone = next(name for name in actions or () if name not in names)
+        raise InvalidProblem(f"the step has no parameter `{gone}`", fix=f"its parameters are {', '.join(names)}", where="action")
+    rest = [p for p in rest if p.name not in driven]
+    free = [p for p in rest if p.default is p.empty]
+    action = None
+    if actions is not None and not driven:
+        last = free[-1:] if named or bound or len(free) > 1 else []
+        meant = [p for p in free if p.name in _ACTION_WORDS] or last or [p for p in rest if p.name in _ACTION_WORDS]
+        if not meant:
+            raise InvalidProblem("the step has no parameter for the action", fix="leave `action` out", where="action")
+        action = meant[0].name
+        rest = [p for p in rest if p.name != action]
     whole = None
     if not named and not bound:
         if not rest:
             raise InvalidProblem("the step has no parameter for the state", fix="write def step(x, v, u): …", where="state")
         whole = rest.pop(0)
-    action = None
-    if actions is not None:
-        if not rest:
-            raise InvalidProblem("the step has no parameter for the action", fix="leave `action` out", where="action")
-        wanted = [p for p in rest if p.name in ("action", *actions)]
-        action = (wanted or rest)[0].name
-        rest = [p for p in rest if p.name != action]
     if open_ones := [p.name for p in rest if p.default is p.empty]:
         fix = f'declare it: noise={{"{open_ones[0]}": sf.real(…)}}, or give it a default value'
         raise InvalidProblem(f"nothing is given for the parameter `{open_ones[0]}`", fix=fix)
     hint = None if whole is None or whole.annotation is whole.empty else whole.annotation
-    return Signature(named, whole.name if whole else None, action, drawn, hint)
+    return Signature(named, whole.name if whole else None, action, driven, drawn, hint)
 
 
 def arrange_state(form: Any, values: Mapping[str, Any]) -> Any:
