@@ -6,7 +6,8 @@ decides, and where both are possible the run is made twice. The tree of these de
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -14,12 +15,12 @@ from time import process_time
 from typing import Any, Generic, TypeVar
 
 from surefoot.interface.symbolic_execution.recording import KnownBounds, Recording
-from surefoot.interface.symbolic_execution.refusal import Refusal
+from surefoot.interface.symbolic_execution.refusal import Refusal, find_user_line
 from surefoot.term.interval import Interval
 from surefoot.term.term import Apply, Const, Op, Term
 
 T = TypeVar("T")
-MOST_DECISIONS = 2_000  # on one path: a loop that does not end asks for ever
+MOST_DECISIONS = 500  # on one path: a loop that does not end asks for ever
 _LESS, _SAME, _MORE = 1, 2, 4  # what two terms may be to each other
 
 
@@ -43,6 +44,7 @@ class Path:
     bounds: KnownBounds = field(init=False)
     pending: list[int] = field(default_factory=list)  # places of decisions whose other side is possible
     deadline: float = 0.0
+    lines: Counter[str] = field(default_factory=Counter)  # where decisions are made
 
     def __post_init__(self) -> None:
         self.bounds = KnownBounds(self.recording)
@@ -95,6 +97,7 @@ class Path:
         else:
             side = True
             self.pending.append(place)
+            self.lines[find_user_line()] += 1
         self.taken.append((condition, side))
         return side
 
@@ -162,7 +165,7 @@ def current_path() -> Path:
 
 
 @contextmanager
-def use_path(path: Path) -> Any:
+def use_path(path: Path) -> Iterator[Path]:
     token = _PATH.set(path)
     try:
         yield path
@@ -177,13 +180,15 @@ def explore_paths(
     deadline = process_time() + limits.seconds
     waiting: list[tuple[tuple[Term, bool], ...]] = [()]
     found: list[tuple[list[tuple[Term, bool]], T]] = []
+    lines: Counter[str] = Counter()
     while waiting:
         if len(found) >= limits.paths:
             raise Refusal(
                 f"more than {limits.paths} paths through the function",
                 "write np.where, np.clip, min or max instead of `if` inside loops, or trace(…, paths=…)",
+                lines.most_common(1)[0][0],
             )
-        path = Path(recording, waiting.pop(), deadline=deadline)
+        path = Path(recording, waiting.pop(), deadline=deadline, lines=lines)
         with use_path(path):
             result = run()
         if len(path.taken) < len(path.prefix):
@@ -195,7 +200,7 @@ def explore_paths(
         for place in path.pending:
             condition, side = path.taken[place]
             waiting.append((*path.taken[:place], (condition, not side)))
-    return _build_tree([(taken, result) for taken, result in found]), len(found)
+    return _build_tree(found), len(found)
 
 
 def _build_tree(paths: list[tuple[list[tuple[Term, bool]], T]]) -> Fork[T] | Leaf[T]:

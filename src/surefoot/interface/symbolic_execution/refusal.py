@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType, TracebackType
+from typing import Any
 
+_BOUNDARY = str(Path(__file__).resolve().with_name("trace_function"))  # beyond it is who asked for the trace
 _OWN = str(Path(__file__).resolve().parents[2])
 
 
@@ -18,9 +22,9 @@ class Refusal(BaseException):
 
 
 def find_user_line() -> str:
-    """`step.py:12`: the innermost line of the user's code that is being run."""
+    """`step.py:12`: the innermost line of the step that is being run; nothing where none is."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
+    while frame is not None and not frame.f_code.co_filename.startswith(_BOUNDARY):
         if is_user_file(frame.f_code.co_filename):
             return _show_line(frame.f_code.co_filename, frame.f_lineno)
         frame = frame.f_back
@@ -47,3 +51,25 @@ def is_user_file(name: str) -> bool:
 
 def _show_line(name: str, line: int) -> str:
     return f"{Path(name).name}:{line}"
+
+
+@contextmanager
+def limit_lines(most: int) -> Iterator[None]:
+    """A function of the user's that does not end is refused after so many lines."""
+    count = 0
+
+    def note_line(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal count
+        if event == "line" and is_user_file(frame.f_code.co_filename):
+            count += 1
+            if count > most:
+                where = _show_line(frame.f_code.co_filename, frame.f_lineno)
+                raise Refusal("the step does not end", "write a loop with a fixed number of turns", where)
+        return note_line
+
+    before = sys.gettrace()
+    sys.settrace(note_line)
+    try:
+        yield
+    finally:
+        sys.settrace(before)

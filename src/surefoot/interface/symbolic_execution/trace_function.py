@@ -31,7 +31,7 @@ from surefoot.interface.symbolic_execution.declarations import (
 )
 from surefoot.interface.symbolic_execution.path import PathLimits, current_path, explore_paths, merge_tree
 from surefoot.interface.symbolic_execution.recording import KnownBounds, Recording
-from surefoot.interface.symbolic_execution.refusal import Refusal, traceback_line
+from surefoot.interface.symbolic_execution.refusal import Refusal, limit_lines, traceback_line
 from surefoot.interface.symbolic_execution.step_function import StepFunction, scalar_parts
 from surefoot.interface.symbolic_execution.step_layout import (
     EXTRAS,
@@ -60,6 +60,7 @@ _RUNS, _RUN_STEPS = 10, 40
 _TWICE = 100
 _FIRST_LOOK = 60  # if a limit is left by then, nothing more is compared
 _WIDENINGS = 3
+_MOST_LINES = 200_000  # that a few calls of the step may run through
 _KIND_OF = {Real: float, Int: int, Bool: bool}
 
 
@@ -334,14 +335,16 @@ def _settle_form(request: _Request, function: StepFunction, controls: Mapping[st
     for form in forms:
         tried = replace(function, form=form)
         try:
-            first = _call_with_numbers(request, tried, controls, value)(draws[0])
+            with limit_lines(_MOST_LINES):
+                first = _call_with_numbers(request, tried, controls, value)(draws[0])
             result = first.get("", first)
             if function.owner is None:
                 tried = replace(tried, layout=find_layout(result, function.kinds, request.returns))
             else:
                 tried = replace(tried, layout=find_layout((), function.kinds, request.returns))
             call = _call_with_numbers(request, tried, controls, value)
-            found = [call(draw) for draw in draws]
+            with limit_lines(_MOST_LINES):
+                found = [call(draw) for draw in draws]
             flat = [[p for n, k in function.kinds.items() for p in scalar_parts(f[n], k, n)] for f in found]
         except (Exception, Refusal) as error:  # noqa: BLE001 - whatever the user's code raises
             failure = failure or error
