@@ -139,11 +139,11 @@ def quantum(x):
 def swallows(x):
     try:
         return math.gamma(x + 3.0)  # REFUSED
-    except Exception:
+    except Exception:  # noqa: BLE001 - as users write it
         return 0.0
 
 
-def remembers(x, last=[0.0]):  # noqa: B006
+def remembers(x, last=[0.0]):  # noqa: B006 - as users write it
     before, last[0] = last[0], x
     return 0.5 * x + 0.1 * before
 

@@ -26,7 +26,9 @@ def double_integrator(x, v, u):
 def cartpole(x, x_dot, theta, theta_dot, force):
     costheta, sintheta = math.cos(theta), math.sin(theta)
     temp = (force + M_POLE * LENGTH * theta_dot**2 * sintheta) / (M_CART + M_POLE)
-    thetaacc = (G * sintheta - costheta * temp) / (LENGTH * (4.0 / 3.0 - M_POLE * costheta**2 / (M_CART + M_POLE)))
+    thetaacc = (G * sintheta - costheta * temp) / (
+        LENGTH * (4.0 / 3.0 - M_POLE * costheta**2 / (M_CART + M_POLE))
+    )
     xacc = temp - M_POLE * LENGTH * thetaacc * costheta / (M_CART + M_POLE)
     x = x + DT * x_dot
     x_dot = x_dot + DT * xacc
@@ -554,5 +556,3 @@ def counted(n, limit):
 
 def random_helper():
     return random.Random(0).random()
-
-

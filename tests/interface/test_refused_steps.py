@@ -1,11 +1,12 @@
+# ruff: noqa: E501 - one case on each line
 """What a trace cannot follow is refused: the line, and what to write instead."""
 
 import inspect
 
 import pytest
+from tests.interface import refused_steps as steps
 
 import surefoot as sf
-from tests.interface import refused_steps as steps
 
 R, N = sf.real, sf.integer
 X = {"x": R(-1, 1)}

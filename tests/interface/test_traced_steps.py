@@ -4,11 +4,11 @@ import random
 
 import numpy as np
 import pytest
+from tests.interface.traced_cases import CASES
 
 import surefoot as sf
 from surefoot.term.evaluate import evaluate_term
 from surefoot.term.value_types import Array, Bool, Int
-from tests.interface.traced_cases import CASES
 
 ELEMENTARY = 1e-9  # the platform rounds these in its own way
 
@@ -21,7 +21,11 @@ def draw(rng, kind):
     if isinstance(kind, Int):
         return rng.randint(kind.low, kind.high)
     low, high = float(kind.low), float(kind.high)
-    return rng.choice([low, high, 0.0 if low <= 0 <= high else low]) if rng.random() < 0.1 else rng.uniform(low, high)
+    return (
+        rng.choice([low, high, 0.0 if low <= 0 <= high else low])
+        if rng.random() < 0.1
+        else rng.uniform(low, high)
+    )
 
 
 def plain(value):

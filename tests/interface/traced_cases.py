@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - one case on each line
 """How each function of `step_functions.py` is traced, and how it is called for comparison."""
 
 from collections.abc import Callable
@@ -5,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from tests.interface import step_functions as steps
 
 import surefoot as sf
-from tests.interface import step_functions as steps
 
 R, N, B, V = sf.real, sf.integer, sf.boolean, sf.array
 U = R(-1, 1)

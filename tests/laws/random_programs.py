@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - one case on each line
 """Random step functions as Python source: branches, loops, helpers, arrays, of whole and real numbers."""
 
 import importlib.util
@@ -45,13 +46,15 @@ class ProgramMaker:
         return self.pick(
             f"({a} + {b})", f"({a} - {b})", f"({a} * {b})", f"({a} // {self.pick('3', '-2', '4')})", f"({a} % {self.pick('3', '-4', '7')})",
             f"abs({a})", f"min({a}, {b})", f"max({a}, {b})", f"({a} if {self.truth(depth - 1)} else {b})", f"int({r})", f"floor({r})",
-            f"int({self.truth(depth - 1)})", f"({a} ** 2)", f"len(TABLE)", f"int(SIZES[{a} % 5])", f"-({a})",
+            f"int({self.truth(depth - 1)})", f"({a} ** 2)", "len(TABLE)", f"int(SIZES[{a} % 5])", f"-({a})",
             f"int(np.digitize({r}, [-1.0, 0.0, 1.0]))", f"int(np.argmax([{r}, 0.5, x]))", f"({a} + ({self.truth(depth - 1)}))",
         )  # fmt: skip
 
     def truth(self, depth: int = 1) -> str:
         if depth == 0:
-            return self.pick(self.rng.choice(self.truths), f"{self.rng.choice(self.reals)} > {self.constant()}")
+            return self.pick(
+                self.rng.choice(self.truths), f"{self.rng.choice(self.reals)} > {self.constant()}"
+            )
         a, b, n, m = self.real(depth - 1), self.real(depth - 1), self.whole(depth - 1), self.whole(depth - 1)
         p, q = self.truth(depth - 1), self.truth(depth - 1)
         found = self.pick(
@@ -65,7 +68,9 @@ class ProgramMaker:
         for _ in range(self.rng.randint(1, 3)):
             kind = self.rng.random()
             if kind < 0.35:
-                lines.append(f"{indent}{self.rng.choice(self.reals[:2])} {self.pick('=', '+=', '-=', '*=')} {self.real()}")
+                lines.append(
+                    f"{indent}{self.rng.choice(self.reals[:2])} {self.pick('=', '+=', '-=', '*=')} {self.real()}"
+                )
             elif kind < 0.5:
                 lines.append(f"{indent}{self.rng.choice(self.wholes)} = ({self.whole()}) % 6")
             elif kind < 0.6:
@@ -84,7 +89,9 @@ class ProgramMaker:
             elif depth:
                 lines.append(f"{indent}v = np.array([x, y, {self.real(1)}])")
                 lines.append(f"{indent}v[{self.pick('1', 'k % 3', 'n % 3')}] = {self.real(1)}")
-                lines.append(f"{indent}x = {self.pick('v[n % 3]', 'v.max()', 'v[1:].sum()', '(v * v)[0]', 'v.mean()')}")
+                lines.append(
+                    f"{indent}x = {self.pick('v[n % 3]', 'v.max()', 'v[1:].sum()', '(v * v)[0]', 'v.mean()')}"
+                )
             else:
                 lines.append(f"{indent}y = {self.real(1)}")
         return lines
@@ -92,7 +99,14 @@ class ProgramMaker:
     def source(self) -> str:
         body = self.statements("    ", 2)
         if self.rng.random() < 0.3:
-            body.insert(len(body) // 2 if body[len(body) // 2].startswith("    ") and not body[len(body) // 2].startswith("     ") and not body[len(body) // 2].strip().startswith("else") else 0, f"    if {self.truth()}:\n        return float(np.clip(x, -9, 9)), 0.5, n % 6, 2, b")
+            body.insert(
+                len(body) // 2
+                if body[len(body) // 2].startswith("    ")
+                and not body[len(body) // 2].startswith("     ")
+                and not body[len(body) // 2].strip().startswith("else")
+                else 0,
+                f"    if {self.truth()}:\n        return float(np.clip(x, -9, 9)), 0.5, n % 6, 2, b",
+            )
         ending = "    return float(np.clip(x, -9, 9)), np.clip(y, -9, 9), int(n) % 6, int(k) % 6, bool(b)"
         return HEAD + "def step(x, y, n, k, b, u):\n" + "\n".join([*body, ending]) + "\n"
 

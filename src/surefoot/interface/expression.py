@@ -212,6 +212,7 @@ class Expression:
 
 
 Limit: TypeAlias = "int | float | Fraction | Decimal | str | None"
+NumberLimit: TypeAlias = "int | float | Fraction | Decimal | None"
 _Build: TypeAlias = Callable[[Any, Any], Term]
 Operand: TypeAlias = "Expression | Term | int | float | Fraction | Decimal | str"
 
@@ -257,7 +258,7 @@ def integer(name: str, low: Limit = None, high: Limit = None) -> Expression: ...
 
 
 @overload
-def integer(name: Limit = None, low: Limit = None) -> Int: ...
+def integer(name: NumberLimit = None, low: Limit = None) -> Int: ...
 
 
 def integer(name: Limit = None, low: Limit = None, high: Limit = None) -> Expression | Int:
@@ -296,7 +297,7 @@ def real(name: str, low: Limit = None, high: Limit = None) -> Expression: ...
 
 
 @overload
-def real(name: Limit = None, low: Limit = None) -> Real: ...
+def real(name: NumberLimit = None, low: Limit = None) -> Real: ...
 
 
 def real(name: Limit = None, low: Limit = None, high: Limit = None) -> Expression | Real:

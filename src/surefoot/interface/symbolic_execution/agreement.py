@@ -1,4 +1,4 @@
-"""The recorded model against the function: many states, actions and disturbances, and the ends of their ranges."""
+"""The recorded model against the function: many states, and the ends of ranges."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from surefoot.term.value_types import Arithmetic, Array, Bool, Int, Real, ValueT
 SPECIAL_SHARE = 0.3  # of values that are ends of ranges and constants of the model
 LARGEST_DIFFERENCE = 1e-6  # relative, where the platform rounds functions in its own way
 _FAR = 100.0
+MOST_CONSTANT, MOST_CONSTANTS = 10**15, 60
 
 
 @dataclass(slots=True)
@@ -36,7 +37,9 @@ class Agreement:
 class Sampler:
     """Values of kinds: even over the range, at its ends, and around the constants of the model."""
 
-    def __init__(self, seed: int, constants: Sequence[float], around: Mapping[str, tuple[float, float]]) -> None:
+    def __init__(
+        self, seed: int, constants: Sequence[float], around: Mapping[str, tuple[float, float]]
+    ) -> None:
         self.chance, self.constants, self.around = random.Random(seed), list(constants), around
 
     def draw(self, name: str, kind: ValueType) -> Any:
@@ -54,8 +57,7 @@ class Sampler:
     def _draw_whole(self, low: int | None, high: int | None) -> int:
         least = low if low is not None else (high if high is not None else 0) - 1000
         most = high if high is not None else least + 1000 if low is not None else 1000
-        pick = self.chance.random()
-        if pick < SPECIAL_SHARE / 2:
+        if self.chance.random() < SPECIAL_SHARE / 2:
             return self.chance.choice([least, most])
         return self.chance.randint(least, most)
 
@@ -68,9 +70,11 @@ class Sampler:
             most = float(high)
             least = min(least, most - _FAR) if low is None else least
         if self.chance.random() < SPECIAL_SHARE:
-            special = [least, most, 0.0, *self.constants]
+            special: list[float] = [least, most, 0.0, *self.constants]
             value = self.chance.choice(special)
-            value = self.chance.choice([value, value, math.nextafter(value, math.inf), math.nextafter(value, -math.inf)])
+            value = self.chance.choice(
+                [value, math.nextafter(value, math.inf), math.nextafter(value, -math.inf)]
+            )
             if least <= value <= most:
                 return value + 0.0
         return self.chance.uniform(least, most) + 0.0
@@ -79,12 +83,12 @@ class Sampler:
 def model_constants(terms: Sequence[Term]) -> list[float]:
     """The numbers with which something is compared, and other constants: where branches meet."""
     found: dict[float, None] = {}
-    for whole in terms:
-        for part in enumerate_parts(whole):
-            if isinstance(part, Const) and not isinstance(part.value, bool) and abs(part.value) < 1e15:
-                found[float(part.value)] = found[-float(part.value)] = None
-            if len(found) > 60:
-                return list(found)
+    for part in (part for whole in terms for part in enumerate_parts(whole)):
+        if isinstance(part, Const) and not isinstance(part.value, bool):
+            value = float(part.value) if abs(part.value) < MOST_CONSTANT else 0.0
+            found[value] = found[-value] = None
+        if len(found) > MOST_CONSTANTS:
+            break
     return list(found)
 
 
@@ -120,21 +124,33 @@ class ComparedStep:
             raise
         except Exception as error:  # noqa: BLE001 - whatever the user's code raises
             line = traceback_line(error.__traceback__) or " "
-            return self._judge_missing(evaluate, f"the step raises {type(error).__name__} ({error})", shown, line, agreement)
-        expected = [(name, _plain(v)) for name, kind in self.parts for v in scalar_parts(found[name], kind, name)]
+            what = f"the step raises {type(error).__name__} ({error})"
+            self._judge_missing(evaluate, what, shown, line, agreement)
+            return None
+        expected = [
+            (name, _plain(v)) for name, kind in self.parts for v in scalar_parts(found[name], kind, name)
+        ]
         endless = [name for name, plain in expected if isinstance(plain, float) and not math.isfinite(plain)]
         if endless:
-            return self._judge_missing(evaluate, f"`{endless[0]}` becomes infinite or no number", shown, " ", agreement)
+            what = f"`{endless[0]}` becomes infinite or no number"
+            self._judge_missing(evaluate, what, shown, " ", agreement)
+            return None
         for (name, plain), term in zip(expected, self.terms, strict=True):
             try:
                 modelled = evaluate(term)
             except Undefined as error:
-                raise Refusal(f"the model has no value for `{name}` at {shown} ({error.what}), and the step {plain}", _WHY, " ") from None
+                raise Refusal(
+                    f"the model has no value for `{name}` at {shown} ({error.what}), and the step {plain}",
+                    _WHY,
+                    " ",
+                ) from None
             self._judge(name, plain, modelled, shown, agreement)
         agreement.compared += 1
         return found
 
-    def _judge_missing(self, evaluate: Callable[[Term], Any], what: str, shown: str, line: str, agreement: Agreement) -> None:
+    def _judge_missing(
+        self, evaluate: Callable[[Term], Any], what: str, shown: str, line: str, agreement: Agreement
+    ) -> None:
         """The step has no value here; then the model must have none."""
         for term in self.terms:
             try:
@@ -143,7 +159,11 @@ class ComparedStep:
                 agreement.compared += 1
                 agreement.missing.append(f"{what} at {shown}")
                 return
-        raise Refusal(f"{what} at {shown}, where the model has a value", "return a value there, or give the state narrower limits", line)
+        raise Refusal(
+            f"{what} at {shown}, where the model has a value",
+            "return a value there, or give the state narrower limits",
+            line,
+        )
 
     def _judge(self, name: str, plain: Any, modelled: Any, shown: str, agreement: Agreement) -> None:
         if isinstance(plain, bool) or isinstance(modelled, bool):
@@ -153,17 +173,18 @@ class ComparedStep:
         if same:
             return
         apart = abs(Fraction(plain) - Fraction(modelled)) if not isinstance(plain, bool) else Fraction(1)
-        relative = float(apart / max(1, abs(Fraction(plain)))) if not isinstance(plain, bool) else 1.0
+        relative = float(apart) / max(1.0, abs(float(plain)))
         if self.exact or isinstance(plain, bool | int) or relative > LARGEST_DIFFERENCE:
             show = float(modelled) if isinstance(modelled, Fraction) else modelled
             raise Refusal(f"`{name}` becomes {plain} at {shown}, and {show} in the model", _WHY, " ")
         agreement.largest = max(agreement.largest, float(apart))
 
 
-_WHY = "the step does something that cannot be seen: identity tests, `type(x)`, values that are kept between calls"
+_WHY = (
+    "leave out what a symbol cannot show: identity tests, `type(x)`, try, values that are kept between calls"
+)
 
 
 def describe_state(values: Mapping[str, Any], label: str = "") -> str:
     parts = [f"{name} = {_plain(value)}" for name, value in values.items()]
     return ", ".join([*parts, *([f"action {label}"] if label else [])])
-

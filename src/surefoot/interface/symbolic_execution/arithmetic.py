@@ -89,15 +89,15 @@ def stays_within(term: Term, limit: int = WHOLE_DOUBLES) -> bool:
 
 
 def note_inexact(what: str) -> None:
-    """The platform may round this in another way than the model: by less than a unit in the last place or so."""
+    """The platform may round this in another way than the model, in the last places."""
     current_path().recording.inexact[what] = None
 
 
-def _numeric_kind(values: tuple[Any, ...]) -> type:
+def numeric_kind(values: tuple[Any, ...]) -> type:
     return float if any(kind_of(v) is float for v in values) else int
 
 
-def _result(term: Term, kind: type, operands: tuple[Any, ...]) -> Any:
+def make_result(term: Term, kind: type, operands: tuple[Any, ...]) -> Any:
     boxed = any(is_boxed(v) for v in operands)
     if isinstance(term, Const):
         value = kind(term.value)
@@ -112,8 +112,10 @@ def _result(term: Term, kind: type, operands: tuple[Any, ...]) -> Any:
 def _combine(op: Op, left: Any, right: Any) -> Any:
     """Sums, differences and products."""
     if not is_symbol(left) and not is_symbol(right):
-        return {Op.ADD: lambda a, b: a + b, Op.SUB: lambda a, b: a - b, Op.MUL: lambda a, b: a * b}[op](left, right)
-    kind = _numeric_kind((left, right))
+        return {Op.ADD: lambda a, b: a + b, Op.SUB: lambda a, b: a - b, Op.MUL: lambda a, b: a * b}[op](
+            left, right
+        )
+    kind = numeric_kind((left, right))
     if kind_of(left) is kind_of(right) is bool and is_boxed(left) and is_boxed(right):
         if op is Op.SUB:
             raise TypeError("numpy boolean subtract is not supported")
@@ -123,8 +125,10 @@ def _combine(op: Op, left: Any, right: Any) -> Any:
         neutral = 1 if op is Op.MUL else 0
         same = isinstance(x, Const) and x.value == neutral and not (op is Op.SUB and x is a)
         if same and (kind is int or not is_whole_term(y) or stays_within(y)):
-            return _result(y, kind, (left, right))
-    return _result(_double_combination(op, a, b) if kind is float else make(op, a, b), kind, (left, right))
+            return make_result(y, kind, (left, right))
+    return make_result(
+        _double_combination(op, a, b) if kind is float else make(op, a, b), kind, (left, right)
+    )
 
 
 def _double_combination(op: Op, a: Term, b: Term) -> Term:
@@ -138,14 +142,14 @@ def _double_combination(op: Op, a: Term, b: Term) -> Term:
 def divide(left: Any, right: Any) -> Any:
     if not is_symbol(right) and right == 0:
         raise ZeroDivisionError("division by zero")
-    _check_doubles(left, right)
+    check_doubles(left, right)
     a, b = number_term(left), number_term(right)
     if isinstance(b, Const) and b.value == 1 and kind_of(left) is float:
-        return _result(a, float, (left, right))
-    return _result(make(Op.DIV, a, b), float, (left, right))
+        return make_result(a, float, (left, right))
+    return make_result(make(Op.DIV, a, b), float, (left, right))
 
 
-def _check_doubles(*values: Any) -> None:
+def check_doubles(*values: Any) -> None:
     """Whole numbers that meet real ones are doubles."""
     for value in values:
         if kind_of(value) is int and not stays_within(number_term(value)):
@@ -153,157 +157,10 @@ def _check_doubles(*values: Any) -> None:
             raise Refusal(what, "give the whole number limits")
 
 
-# Remainders and quotients, rounded down
-
-
-def _split(left: Any, right: Any) -> tuple[Any, Any]:
-    """Quotient and remainder as Python has them: the remainder has the divisor's sign."""
-    if not is_symbol(right) and right == 0:
-        raise ZeroDivisionError("modulo by zero")
-    if _numeric_kind((left, right)) is int:
-        return _split_whole(left, right)
-    return _split_doubles(left, right)
-
-
-def _split_whole(left: Any, right: Any) -> tuple[Any, Any]:
-    a, b = number_term(left), number_term(right)
-    path = current_path()
-    quotient = make(Op.FLOOR, make(Op.DIV, a, b))
-    low, high = path.interval(b)
-    if low > 0:
-        rest = make(Op.MOD, a, b)
-    elif high < 0:
-        rest = make(Op.NEG, make(Op.MOD, make(Op.NEG, a), make(Op.NEG, b)))
-    elif not path.decide(make(Op.EQ, b, const(0))):
-        return _split_by_sign(left, right)
-    else:
-        raise ZeroDivisionError("integer modulo by zero")
-    if not stays_within(a) or not stays_within(b):
-        return Unfollowed("`//` of whole numbers that may be larger than 2**53", "give limits"), _result(
-            rest, int, (left, right)
-        )
-    return _result(quotient, int, (left, right)), _result(rest, int, (left, right))
-
-
-def _split_by_sign(left: Any, right: Any) -> tuple[Any, Any]:
-    path, divisor = current_path(), number_term(right)
-    if not path.decide(make(Op.LT, const(0), divisor)):
-        path.decide(make(Op.LT, divisor, const(0)))
-    return _split_whole(left, right)
-
-
-def _split_doubles(left: Any, right: Any) -> tuple[Any, Any]:
-    """The remainder of C's fmod is exact; Python adds the divisor where the signs differ."""
-    _check_doubles(left, right)
-    path = current_path()
-    divisor = number_term(right)
-    low, high = path.interval(divisor)
-    if low <= 0 <= high:
-        if path.decide(make(Op.EQ, divisor, const(0))):
-            raise ZeroDivisionError("float modulo")
-        if not path.decide(make(Op.LT, const(0), divisor)):
-            path.decide(make(Op.LT, divisor, const(0)))
-        low, high = path.interval(divisor)
-    if high <= 0:
-        turns, rest = _split_doubles(negative(left), negative(right))
-        return turns, negative(rest)
-    size = absolute(left)
-    turns, rest = split_positive(size, right)
-    least, most = path.interval(number_term(left))
-    operands = (left, right)
-    below = make(Op.LT, number_term(left), const(0))
-    uneven = make(Op.NOT, make(Op.EQ, term_of(rest), const(0)))
-    recording = path.recording
-    if most <= 0:
-        below = const(True)
-    if least >= 0:
-        below = const(False)
-    moved = recording.choose(uneven, number_term(subtract(right, rest)), const(0))
-    remainder_term = recording.choose(below, moved, term_of(rest))
-    hint_interval(remainder_term, 0, high)
-    down = make(Op.SUB, make(Op.NEG, number_term(turns)), recording.choose(uneven, const(1), const(0)))
-    quotient = recording.choose(below, down, number_term(turns))
-    return _result(quotient, float, operands), _result(remainder_term, float, operands)
-
-
-def split_positive(size: Any, divisor: Any) -> tuple[Any, Any]:
-    """Whole quotient and exact remainder of a number that is not negative and a positive one.
-
-    The quotient of the doubles, rounded down, is right or one too large. With the divisor split into two
-    halves of its digits, its multiples and both differences are exact.
-    """
-    path = current_path()
-    recording = path.recording
-    if not isinstance(divisor, float | int | np.floating | np.integer) or is_symbol(divisor):
-        raise Refusal("a remainder by a divisor that is not a constant", "write a constant after `%`")
-    by, most = float(divisor), path.interval(number_term(size))[1]
-    if most < by:
-        return _result(const(0), float, (size,)), size
-    coarse, fine = _halve_digits(by)
-    limit = _largest_dividend(by, fine)
-    guarded = most >= limit
-    count = make(Op.FLOOR, make(Op.DIV, number_term(size), const(by)))
-    rest = make(Op.SUB, number_term(size), make(Op.MUL, const(coarse), count))
-    if fine:
-        rest = make(Op.SUB, rest, make(Op.MUL, const(fine), count))
-    hint_interval(rest, -by, by)
-    if math.frexp(by)[0] == 0.5:  # dividing by a power of two is exact
-        hint_interval(rest, 0, by)
-        return _result(count, float, (size,)), _result(rest, float, (size,))
-    over = make(Op.LT, rest, const(0))
-    exact = recording.choose(over, make(Op.ADD, rest, const(by)), rest)
-    hint_interval(exact, 0, by)
-    number = recording.choose(over, make(Op.SUB, count, const(1)), count)
-    if guarded:
-        small = make(Op.LT, number_term(size), const(limit))
-        exact, number = (recording.choose(small, t, make(Op.SQRT, const(-1))) for t in (exact, number))
-        hint_interval(exact, 0, by)
-    return _result(number, float, (size,)), _result(exact, float, (size,))
-
-
-def _halve_digits(by: float) -> tuple[float, float]:
-    """The number as a sum of two with half of its digits each; whole where its multiples are exact anyway."""
-    mantissa, exponent = math.frexp(by)
-    coarse = math.ldexp(math.floor(mantissa * 2**26), exponent - 26)
-    return (by, 0.0) if by == int(by) and by < 2**20 else (coarse, by - coarse)
-
-
-def _largest_dividend(by: float, fine: float) -> float:
-    """Below it multiples and differences are exact; beyond, the remainder has no value in the model."""
-    if math.frexp(by)[0] == 0.5:
-        return math.inf
-    if by == int(by) and by < 2**20:
-        return by * 2.0**31
-    turns = 2.0**25 if fine == 0 else min(2.0**25, (math.ldexp(1.0, math.frexp(by)[1]) - by) / abs(fine))
-    return by * max(0.0, math.floor(turns * 0.999))
-
-
 def hint_interval(term: Term, low: float, high: Any) -> None:
     """What is known about the size of a term beyond the rules of its operators."""
     if not isinstance(term, Const):
         current_path().recording.hints[id(term)] = (low, high)
-
-
-def floor_divide(left: Any, right: Any) -> Any:
-    found = _split(left, right)[0]
-    if type(found) is Unfollowed:
-        raise found.reason
-    return found
-
-
-def remainder(left: Any, right: Any) -> Any:
-    return _split(left, right)[1]
-
-
-def c_remainder(left: Any, right: Any) -> Any:
-    """fmod: the sign of the first."""
-    if not is_symbol(right) and right == 0:
-        raise ZeroDivisionError("math domain error")
-    _check_doubles(left, right)
-    rest = split_positive(absolute(left), abs(right))[1]
-    below = make(Op.LT, number_term(left), const(0))
-    chosen = current_path().recording.choose(below, make(Op.NEG, term_of(rest)), term_of(rest))
-    return _result(chosen, float if _numeric_kind((left, right)) is float else int, (left, right))
 
 
 # Powers
@@ -320,41 +177,45 @@ def power(left: Any, right: Any) -> Any:
     if kind_of(left) is float or kind_of(exponent) is float or exponent < 0:
         return _double_power(left, exponent)
     if exponent == 0:
-        return _result(const(1), int, (left, right))
+        return make_result(const(1), int, (left, right))
     base = number_term(left)
-    return _result(base if exponent == 1 else make(Op.POW, base, const(int(exponent))), int, (left, right))
+    return make_result(
+        base if exponent == 1 else make(Op.POW, base, const(int(exponent))), int, (left, right)
+    )
 
 
 def _double_power(left: Any, exponent: Any) -> Any:
     """C's pow is nearly rounded to nearest; products round at each step."""
-    _check_doubles(left, exponent)
+    check_doubles(left, exponent)
     operands = (left, exponent)
     if exponent == 0:
-        return _result(const(1), float, operands)
+        return make_result(const(1), float, operands)
     if exponent == 1:
-        return _result(number_term(left), float, operands)
+        return make_result(number_term(left), float, operands)
     note_inexact("`**`")
     if exponent == 2:
-        return _result(_double_combination(Op.MUL, number_term(left), number_term(left)), float, operands)
+        return make_result(_double_combination(Op.MUL, number_term(left), number_term(left)), float, operands)
     if exponent == 0.5:
-        return _result(make(Op.SQRT, number_term(left)), float, operands)
+        return make_result(make(Op.SQRT, number_term(left)), float, operands)
     if exponent == int(exponent) and abs(exponent) <= 64:
         base = number_term(left)
         if is_whole_term(base):
             base = make(Op.DIV, base, const(1))
-        return _result(make(Op.POW, base, const(int(exponent))), float, operands)
+        return make_result(make(Op.POW, base, const(int(exponent))), float, operands)
     return _real_power(left, exponent)
 
 
 def _real_power(left: Any, right: Any) -> Any:
-    _check_doubles(left, right)
+    check_doubles(left, right)
     note_inexact("`**`")
     base, exponent = number_term(left), number_term(right)
     if is_whole_term(exponent):
         exponent = make(Op.DIV, exponent, const(1))
     if current_path().interval(base)[0] < 0:
-        raise Refusal("a broken power of a number that may be negative", "write abs(x) ** p, or give x limits")
-    return _result(make(Op.POW, base, exponent), float, (left, right))
+        raise Refusal(
+            "a broken power of a number that may be negative", "write abs(x) ** p, or give x limits"
+        )
+    return make_result(make(Op.POW, base, exponent), float, (left, right))
 
 
 # Signs, and rounding to whole numbers
@@ -367,12 +228,12 @@ def negative(value: Any) -> Any:
         raise TypeError("numpy boolean negative is not supported")
     term = number_term(value)
     if isinstance(term, Apply) and term.op is Op.NEG:
-        return _result(term.args[0], _numeric_kind((value,)), (value,))
-    return _result(make(Op.NEG, term), _numeric_kind((value,)), (value,))
+        return make_result(term.args[0], numeric_kind((value,)), (value,))
+    return make_result(make(Op.NEG, term), numeric_kind((value,)), (value,))
 
 
 def positive(value: Any) -> Any:
-    return _result(number_term(value), _numeric_kind((value,)), (value,))
+    return make_result(number_term(value), numeric_kind((value,)), (value,))
 
 
 def absolute(value: Any) -> Any:
@@ -383,16 +244,16 @@ def absolute(value: Any) -> Any:
         return positive(value)
     if high <= 0:
         return negative(value)
-    return _result(make(Op.ABS, number_term(value)), _numeric_kind((value,)), (value,))
+    return make_result(make(Op.ABS, number_term(value)), numeric_kind((value,)), (value,))
 
 
 def sign(value: Any) -> Any:
-    return _result(make(Op.SIGN, number_term(value)), _numeric_kind((value,)), (value,))
+    return make_result(make(Op.SIGN, number_term(value)), numeric_kind((value,)), (value,))
 
 
 def invert(value: Any) -> Any:
     if kind_of(value) is bool and is_boxed(value):
-        return _result(current_path().recording.negate(term_of(value)), bool, (value,))
+        return make_result(current_path().recording.negate(term_of(value)), bool, (value,))
     return negative(value) - 1
 
 
@@ -408,7 +269,7 @@ def _rounding(op: Op, kind: type | None) -> Callable[[Any], Any]:
                 term = make(Op.DIV, make(op, term), const(1))
             else:
                 term = make(op, term)
-        return _result(term, wanted, (value,) if kind is None else (float(0),))
+        return make_result(term, wanted, (value,) if kind is None else (float(0),))
 
     return round_value
 
@@ -419,7 +280,7 @@ def round_half_even(value: Any, kind: type) -> Any:
         return kind(round(float(value)))
     term = number_term(value)
     if is_whole_term(term):
-        return _result(term, kind, (value,))
+        return make_result(term, kind, (value,))
     recording = current_path().recording
     below = make(Op.FLOOR, term)
     part, half = make(Op.SUB, term, below), const(0.5)
@@ -428,7 +289,7 @@ def round_half_even(value: Any, kind: type) -> Any:
     rounded = recording.choose(up, make(Op.ADD, below, const(1)), below)
     if kind is float and not stays_within(rounded):
         rounded = make(Op.DIV, rounded, const(1))
-    return _result(rounded, kind, (value,))
+    return make_result(rounded, kind, (value,))
 
 
 def round_python(value: Any, digits: Any = None) -> Any:
@@ -476,12 +337,14 @@ def _compare(op: Op) -> Callable[[Any, Any], Any]:
         else:
             a, b = number_term(left), number_term(right)
             if float in both:
-                _check_doubles(left, right)
+                check_doubles(left, right)
         if op is Op.EQ and both == (bool, bool):
             for x, y in ((a, b), (b, a)):
                 if isinstance(x, Const):
-                    return _result(y if x.value else current_path().recording.negate(y), bool, (left, right))
-        return _result(make(op, a, b), bool, (left, right))
+                    return make_result(
+                        y if x.value else current_path().recording.negate(y), bool, (left, right)
+                    )
+        return make_result(make(op, a, b), bool, (left, right))
 
     return compare
 
@@ -516,8 +379,8 @@ def _connect(op: Op, left: Any, right: Any) -> Any:
     for one, other in ((left, right), (right, left)):
         if not is_symbol(one):
             decides = bool(one) is (op is Op.OR)
-            return _result(const(bool(one)), bool, (left, right)) if decides else other
-    return _result(make(op, left.term, right.term), bool, (left, right))
+            return make_result(const(bool(one)), bool, (left, right)) if decides else other
+    return make_result(make(op, left.term, right.term), bool, (left, right))
 
 
 def connect_truths(op: Op, *values: Any) -> Any:
@@ -551,13 +414,13 @@ def choose(condition: Any, then: Any, otherwise: Any) -> Any:
     """One of two values, both of which are computed; an int becomes a float where the other is one."""
     held = truth(condition)
     kinds = {kind_of(then), kind_of(otherwise)}
-    kind = bool if kinds == {bool} else _numeric_kind((then, otherwise))
+    kind = bool if kinds == {bool} else numeric_kind((then, otherwise))
     a, b = (term_of(v) if kind is bool else number_term(v) for v in (then, otherwise))
     if kind is float:
-        _check_doubles(then, otherwise)
+        check_doubles(then, otherwise)
     if not is_symbol(held):
-        return _result(a if held else b, kind, (then, otherwise))
-    return _result(current_path().recording.choose(held.term, a, b), kind, (then, otherwise, condition))
+        return make_result(a if held else b, kind, (then, otherwise))
+    return make_result(current_path().recording.choose(held.term, a, b), kind, (then, otherwise, condition))
 
 
 def _extreme(op: Op) -> Callable[..., Any]:
@@ -567,16 +430,16 @@ def _extreme(op: Op) -> Callable[..., Any]:
         kept = [v for v in values if is_symbol(v) or not (isinstance(v, float) and v == never)]
         if not kept:
             return never
-        kind = bool if all(kind_of(v) is bool for v in kept) else _numeric_kind(tuple(kept))
+        kind = bool if all(kind_of(v) is bool for v in kept) else numeric_kind(tuple(kept))
         if kind is bool:
             return connect_truths(Op.AND if op is Op.MIN else Op.OR, *kept)
         if kind is float:
-            _check_doubles(*kept)
+            check_doubles(*kept)
         terms = [number_term(v) for v in kept]
         found = terms[0]
         for term in terms[1:]:
             found = _extreme_of_two(op, found, term)
-        return _result(found, kind, tuple(kept))
+        return make_result(found, kind, tuple(kept))
 
     return pick
 
@@ -596,11 +459,18 @@ def _extreme_of_two(op: Op, a: Term, b: Term) -> Term:
 smallest, largest = _extreme(Op.MIN), _extreme(Op.MAX)
 
 
+floor_value, ceil_value, trunc_value = (_rounding(op, None) for op in (Op.FLOOR, Op.CEIL, Op.TRUNC))
+floor_to_int, ceil_to_int, truncate = (_rounding(op, int) for op in (Op.FLOOR, Op.CEIL, Op.TRUNC))
+bit_and = _bit_operation("&", lambda a, b: connect_truths(Op.AND, a, b))
+bit_or = _bit_operation("|", lambda a, b: connect_truths(Op.OR, a, b))
+bit_xor = _bit_operation("^", exclusive)
+
+
 def to_float(value: Any) -> Any:
     """`float(x)`; the same number."""
     if not is_symbol(value):
         return float(value)
-    _check_doubles(value)
+    check_doubles(value)
     return Symbol(number_term(value), float, False)
 
 
@@ -608,7 +478,7 @@ def to_int(value: Any) -> Any:
     """`int(x)`: towards zero."""
     if not is_symbol(value):
         return int(value)
-    found = OPERATIONS["trunc_int"](value)
+    found = truncate(value)
     return Symbol(found.term, int, False) if is_symbol(found) else int(found)
 
 
@@ -632,43 +502,3 @@ def subtract(left: Any, right: Any) -> Any:
 
 def multiply(left: Any, right: Any) -> Any:
     return _combine(Op.MUL, left, right)
-
-
-OPERATIONS: dict[str, Callable[..., Any]] = {
-    "add": add,
-    "subtract": subtract,
-    "multiply": multiply,
-    "divide": divide,
-    "floor_divide": floor_divide,
-    "remainder": remainder,
-    "fmod": c_remainder,
-    "power": power,
-    "negative": negative,
-    "positive": positive,
-    "absolute": absolute,
-    "sign": sign,
-    "invert": invert,
-    "floor": _rounding(Op.FLOOR, None),
-    "ceil": _rounding(Op.CEIL, None),
-    "trunc": _rounding(Op.TRUNC, None),
-    "floor_int": _rounding(Op.FLOOR, int),
-    "ceil_int": _rounding(Op.CEIL, int),
-    "trunc_int": _rounding(Op.TRUNC, int),
-    "round_python": round_python,
-    "round_numpy": round_numpy,
-    "less": less,
-    "less_equal": less_equal,
-    "equal": equal,
-    "not_equal": not_equal,
-    "truth": truth,
-    "logical_not": invert_truth,
-    "logical_and": lambda a, b: connect_truths(Op.AND, a, b),
-    "logical_or": lambda a, b: connect_truths(Op.OR, a, b),
-    "logical_xor": exclusive,
-    "bit_and": _bit_operation("&", lambda a, b: connect_truths(Op.AND, a, b)),
-    "bit_or": _bit_operation("|", lambda a, b: connect_truths(Op.OR, a, b)),
-    "bit_xor": _bit_operation("^", exclusive),
-    "choose": choose,
-    "minimum": smallest,
-    "maximum": largest,
-}

@@ -10,7 +10,6 @@ import numpy as np
 
 from surefoot.interface.symbolic_execution import arithmetic, elementary_functions
 from surefoot.interface.symbolic_execution.arithmetic import (
-    OPERATIONS,
     add,
     choose,
     divide,
@@ -22,6 +21,7 @@ from surefoot.interface.symbolic_execution.arithmetic import (
     note_inexact,
     subtract,
 )
+from surefoot.interface.symbolic_execution.operations import OPERATIONS
 from surefoot.interface.symbolic_execution.refusal import Refusal
 from surefoot.interface.symbolic_execution.symbol import Symbol, Unfollowed
 from surefoot.interface.symbolic_execution.symbol_array import (
@@ -92,7 +92,11 @@ def on_elements(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _raise_values(base: Any, exponent: Any) -> Any:
-    return apply_elementwise("power", (base, exponent)) if is_array(base) else on_elements(OPERATIONS["power"])(base, exponent)
+    return (
+        apply_elementwise("power", (base, exponent))
+        if is_array(base)
+        else on_elements(OPERATIONS["power"])(base, exponent)
+    )
 
 
 def clip_values(value: Any, a_min: Any = None, a_max: Any = None, **named: Any) -> Any:
@@ -106,13 +110,18 @@ def cast_scalar(value: Any, dtype: Any) -> Any:
     """`np.float64(x)`, `x.astype(float)`: one of numpy's scalars, or a value that must not be used."""
     kind = kind_of_dtype(dtype)
     if kind is None:
-        return Unfollowed(f"`{np.dtype(dtype)}` rounds in another way than the model", "write np.float64, or leave the type out")
+        return Unfollowed(
+            f"`{np.dtype(dtype)}` rounds in another way than the model",
+            "write np.float64, or leave the type out",
+        )
     return box_value(value, kind)
 
 
 def where_values(condition: Any, *branches: Any) -> Any:
     if len(branches) != 2:
-        raise Refusal("np.where with a condition alone gives as many places as hold", "write np.where(c, a, b)")
+        raise Refusal(
+            "np.where with a condition alone gives as many places as hold", "write np.where(c, a, b)"
+        )
     return where(condition, *branches)
 
 
@@ -352,7 +361,9 @@ def count_bins(x: Any, bins: Any, right: bool = False) -> Any:
 
 def are_close(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, **_: Any) -> Any:
     def one(x: Any, y: Any) -> Any:
-        return less_equal(arithmetic.absolute(subtract(x, y)), add(atol, multiply(rtol, arithmetic.absolute(y))))
+        return less_equal(
+            arithmetic.absolute(subtract(x, y)), add(atol, multiply(rtol, arithmetic.absolute(y)))
+        )
 
     return on_elements(one)(a, b)
 
@@ -375,7 +386,9 @@ def _step_value(x: Any, at_zero: Any) -> Any:
 def make_array(value: Any, dtype: Any = None, **_: Any) -> Any:
     if dtype is not None and kind_of_dtype(dtype) is None:
         if holds_symbols(value):
-            return Unfollowed(f"an array of `{np.dtype(dtype)}` rounds in another way than the model", "write dtype=float")
+            return Unfollowed(
+                f"an array of `{np.dtype(dtype)}` rounds in another way than the model", "write dtype=float"
+            )
         return np.array(value, dtype=dtype)
     try:
         found = to_array(value, dtype)
@@ -432,20 +445,58 @@ def refuse_random(*_: Any, **__: Any) -> Any:
 
 
 _ARRANGED = (
-    "concatenate stack hstack vstack column_stack append roll flip transpose reshape ravel squeeze expand_dims tile "
-    "repeat atleast_1d atleast_2d broadcast_to swapaxes moveaxis split array_split diag"
+    "concatenate stack hstack vstack column_stack append roll flip transpose reshape ravel squeeze "
+    "expand_dims tile repeat atleast_1d atleast_2d broadcast_to swapaxes moveaxis split array_split diag"
 )
 _MADE = "zeros ones empty full zeros_like ones_like empty_like full_like eye identity arange linspace"
 _ELEMENTS: dict[str, Callable[..., Any]] = {
-    **{name: elementary_functions.FUNCTIONS[name] for name in "sin cos tan tanh sinh cosh exp log sqrt log2 log10 hypot copysign".split()},
+    **{
+        name: elementary_functions.FUNCTIONS[name]
+        for name in [
+            "sin",
+            "cos",
+            "tan",
+            "tanh",
+            "sinh",
+            "cosh",
+            "exp",
+            "log",
+            "sqrt",
+            "log2",
+            "log10",
+            "hypot",
+            "copysign",
+        ]
+    },
     **{"arc" + name[1:]: elementary_functions.FUNCTIONS[name] for name in ("asin", "acos", "atan")},
-    **{name: elementary_functions.FUNCTIONS[name] for name in ("asin", "acos", "atan", "atan2", "degrees", "radians")},
+    **{
+        name: elementary_functions.FUNCTIONS[name]
+        for name in ("asin", "acos", "atan", "atan2", "degrees", "radians")
+    },
     "arctan2": elementary_functions.arc_tangent_of_two,
     "rad2deg": elementary_functions.to_degrees,
     "deg2rad": elementary_functions.to_radians,
-    **{n: OPERATIONS[n] for n in "add subtract multiply divide floor_divide remainder fmod negative positive absolute sign".split()},
-    **{n: OPERATIONS[n] for n in "floor ceil trunc less less_equal equal not_equal minimum maximum".split()},
-    **{n: OPERATIONS[n] for n in "logical_not logical_and logical_or logical_xor".split()},
+    **{
+        n: OPERATIONS[n]
+        for n in [
+            "add",
+            "subtract",
+            "multiply",
+            "divide",
+            "floor_divide",
+            "remainder",
+            "fmod",
+            "negative",
+            "positive",
+            "absolute",
+            "sign",
+        ]
+    },
+    **{
+        n: OPERATIONS[n]
+        for n in ["floor", "ceil", "trunc", "less", "less_equal", "equal", "not_equal", "minimum", "maximum"]
+    },
+    **{n: OPERATIONS[n] for n in ["logical_not", "logical_and", "logical_or", "logical_xor"]},
     "true_divide": divide,
     "mod": OPERATIONS["remainder"],
     "abs": OPERATIONS["absolute"],
@@ -515,7 +566,14 @@ MAKING: dict[str, Callable[..., Any]] = {
     **{name: _making(name) for name in _MADE.split()},
     **dict.fromkeys(("array", "asarray", "ascontiguousarray", "asanyarray"), make_array),
 }
-_REDUCED = {"add": "sum", "multiply": "prod", "minimum": "min", "maximum": "max", "logical_and": "all", "logical_or": "any"}
+_REDUCED = {
+    "add": "sum",
+    "multiply": "prod",
+    "minimum": "min",
+    "maximum": "max",
+    "logical_and": "all",
+    "logical_or": "any",
+}
 
 
 def apply_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], named: dict[str, Any]) -> Any:
@@ -544,7 +602,11 @@ def apply_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], named: dict[st
 
 def apply_numpy_function(function: Any, given: Any, named: Any) -> Any:
     """The same for numpy's other functions."""
-    if not holds_symbols(given) and not holds_symbols(named) and function.__name__ not in ("copyto", "put", "fill_diagonal"):
+    if (
+        not holds_symbols(given)
+        and not holds_symbols(named)
+        and function.__name__ not in ("copyto", "put", "fill_diagonal")
+    ):
         return call_with_numbers(function, given, named)
     if function.__name__ == "norm":
         return vector_norm(*given, **named)

@@ -1,6 +1,6 @@
-"""Path exploration: the function is run again for every combination of decisions that may occur.
+"""Path exploration: the function is run again for every series of decisions.
 
-Python asks for the truth of a condition (`if`, `while`, `and`, …), and the path answers: what it knows already
+Python asks for the truth of a condition (`if`, `while`, …), and the path answers: what it knows already
 decides, and where both are possible the run is made twice. The tree of these decisions is the recorded model.
 """
 
@@ -206,7 +206,9 @@ def explore_paths(
 def _build_tree(paths: list[tuple[list[tuple[Term, bool]], T]]) -> Fork[T] | Leaf[T]:
     """Paths by their decisions. Depth is bounded by `MOST_DECISIONS`, so no recursion is used."""
     by_decisions = {tuple((id(c), side) for c, side in taken): Leaf(result) for taken, result in paths}
-    conditions = {tuple((id(c), s) for c, s in taken[:n]): taken[n][0] for taken, _ in paths for n in range(len(taken))}
+    conditions = {
+        tuple((id(c), s) for c, s in taken[:n]): taken[n][0] for taken, _ in paths for n in range(len(taken))
+    }
     built: dict[tuple[tuple[int, bool], ...], Fork[T] | Leaf[T]] = dict(by_decisions)
     for key in sorted(conditions, key=len, reverse=True):
         own = conditions[key]
@@ -214,7 +216,9 @@ def _build_tree(paths: list[tuple[list[tuple[Term, bool]], T]]) -> Fork[T] | Lea
     return built[()]
 
 
-def merge_tree(recording: Recording, tree: Fork[tuple[Term, ...]] | Leaf[tuple[Term, ...]]) -> tuple[Term, ...]:
+def merge_tree(
+    recording: Recording, tree: Fork[tuple[Term, ...]] | Leaf[tuple[Term, ...]]
+) -> tuple[Term, ...]:
     """One term for each place of the results: choices where the branches differ."""
     order: list[Fork[tuple[Term, ...]]] = []
     waiting = [tree]

@@ -12,8 +12,13 @@ from typing import Any
 import numpy as np
 
 from surefoot.interface.symbolic_execution import arithmetic, numpy_functions
-from surefoot.interface.symbolic_execution.arithmetic import OPERATIONS, is_symbol
-from surefoot.interface.symbolic_execution.elementary_functions import FUNCTIONS, hypotenuse, is_close, logarithm
+from surefoot.interface.symbolic_execution.arithmetic import is_symbol
+from surefoot.interface.symbolic_execution.elementary_functions import (
+    FUNCTIONS,
+    hypotenuse,
+    is_close,
+    logarithm,
+)
 from surefoot.interface.symbolic_execution.numpy_functions import (
     MAKING,
     NUMPY,
@@ -21,6 +26,7 @@ from surefoot.interface.symbolic_execution.numpy_functions import (
     holds_symbols,
     refuse_random,
 )
+from surefoot.interface.symbolic_execution.operations import OPERATIONS
 from surefoot.interface.symbolic_execution.refusal import Refusal
 from surefoot.interface.symbolic_execution.symbol import Symbol, Unfollowed
 from surefoot.interface.symbolic_execution.symbol_array import SymbolArray, unbox
@@ -125,7 +131,9 @@ class _NumberType(type):
 
 
 def _number_type(original: Any, convert: Callable[[Any], Any]) -> Any:
-    return _NumberType(original.__name__, (original,), {"stands_for": original, "convert": staticmethod(convert)})
+    return _NumberType(
+        original.__name__, (original,), {"stands_for": original, "convert": staticmethod(convert)}
+    )
 
 
 def _numpy_type(name: str) -> Any:
@@ -147,8 +155,14 @@ class Stand:
         raise Refusal("a module is changed inside the step", "pass the value as an argument")
 
 
-_RANDOM = "random uniform randint randrange gauss normalvariate choice choices shuffle sample triangular betavariate expovariate"
-_NUMPY_RANDOM = "random rand randn randint uniform normal choice standard_normal binomial poisson exponential shuffle permutation"
+_RANDOM = (
+    "random uniform randint randrange gauss normalvariate choice choices shuffle sample triangular "
+    "betavariate expovariate"
+)
+_NUMPY_RANDOM = (
+    "random rand randn randint uniform normal choice standard_normal binomial poisson exponential "
+    "shuffle permutation"
+)
 
 
 class RefusedGenerator:
@@ -162,12 +176,19 @@ class RefusedGenerator:
 
 def _make_stands() -> tuple[dict[int, Any], dict[str, Any]]:
     """What is put in place of objects, by their identity, and of Python's own names."""
-    maths = {n: only_for_symbols(getattr(math, n), _unboxing(f)) for n, f in _MATH.items() if hasattr(math, n)}
+    maths = {
+        n: only_for_symbols(getattr(math, n), _unboxing(f)) for n, f in _MATH.items() if hasattr(math, n)
+    }
     arrays = {n: only_for_symbols(getattr(np, n), f) for n, f in NUMPY.items() if hasattr(np, n)}
     arrays |= {n: f for n, f in MAKING.items() if hasattr(np, n)}
-    types = {n: _numpy_type(n) for n in ("float64", "float32", "float16", "int64", "int32", "int16", "int8", "uint8", "bool_")}
+    types = {
+        n: _numpy_type(n)
+        for n in ("float64", "float32", "float16", "int64", "int32", "int16", "int8", "uint8", "bool_")
+    }
     linear = {"norm": only_for_symbols(np.linalg.norm, numpy_functions.vector_norm)}
-    draws = dict.fromkeys(_NUMPY_RANDOM.split(), refuse_random) | {"default_rng": lambda *_: RefusedGenerator()}
+    draws = dict.fromkeys(_NUMPY_RANDOM.split(), refuse_random) | {
+        "default_rng": lambda *_: RefusedGenerator()
+    }
     drawn = dict.fromkeys(_RANDOM.split(), refuse_random)
     stands: dict[int, Any] = {
         id(math): Stand(math, maths),

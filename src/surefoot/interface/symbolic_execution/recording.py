@@ -16,7 +16,7 @@ from surefoot.term.interval import Interval, apply_interval, interval_of_type, i
 from surefoot.term.term import Apply, Const, Op, Term, Var
 from surefoot.term.traverse import fold_term
 from surefoot.term.types import BOOL, INT, REAL, SORT_RULES, Sort, leaf_sort
-from surefoot.term.value_types import Array, Int, Real, ValueType
+from surefoot.term.value_types import Array, Real, ValueType
 
 WHOLE_DOUBLES = 2**53  # up to here every whole number is a double
 Bounds: TypeAlias = dict[int, Interval]
@@ -156,9 +156,9 @@ class KnownBounds:
                 case Op.NOT, (inner,):
                     return self.narrow(inner, not holds)
                 case Op.AND, parts if holds:
-                    return all([self.narrow(part, True) for part in parts])
+                    return all(tuple(self.narrow(part, True) for part in parts))  # each of them narrows
                 case Op.OR, parts if not holds:
-                    return all([self.narrow(part, False) for part in parts])
+                    return all(tuple(self.narrow(part, False) for part in parts))
                 case (Op.LT | Op.LE) as op, (left, right):
                     strict = (op is Op.LT) is holds
                     small, large = (left, right) if holds else (right, left)

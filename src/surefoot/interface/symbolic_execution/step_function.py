@@ -30,7 +30,7 @@ _PLAIN = (bool, int, float, str, bytes, complex, type(None))
 
 @dataclass(frozen=True, slots=True)
 class StepFunction:
-    """A step with everything that says how it is called. `owner`: the object whose attributes are the state."""
+    """How a step is called. `owner`: the object whose attributes are the state."""
 
     function: Callable[..., Any]
     signature: Signature
@@ -41,7 +41,9 @@ class StepFunction:
     paths: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of attributes, by variable
     ignored: frozenset[str] = frozenset()
 
-    def call(self, state: Mapping[str, Any], action: Any, noise: Mapping[str, Any], reads: set[str] | None = None) -> dict[str, Any]:
+    def call(
+        self, state: Mapping[str, Any], action: Any, noise: Mapping[str, Any], reads: set[str] | None = None
+    ) -> dict[str, Any]:
         """The next state by variable, with `reward`, `terminated`, `truncated` where they are returned.
 
         `reads` collects the other attributes that are read before they are written.
@@ -76,7 +78,9 @@ class StepFunction:
         roles = self.layout.roles if self.layout is not None and self.layout.roles else _episode_roles(result)
         if is_sequence(result) and roles:
             if len(result) != len(roles):
-                raise Refusal("the step returns results of different forms", "return the same parts on every path")
+                raise Refusal(
+                    "the step returns results of different forms", "return the same parts on every path"
+                )
             found |= {r: part for r, part in zip(roles, result, strict=True) if r in EXTRAS}
         return found
 
@@ -94,13 +98,19 @@ class StepFunction:
         given |= {name: action[name] for name in self.signature.controls}
         _call_by_name(getattr(owner, self.function.__name__), given)
         own = {path[0] for path in self.paths.values()} | self.ignored
-        return {n for n in {*vars(before), *vars(owner)} - own if not _same(vars(before).get(n), vars(owner).get(n))}
+        return {
+            n
+            for n in {*vars(before), *vars(owner)} - own
+            if not _same(vars(before).get(n), vars(owner).get(n))
+        }
 
 
 def _call_by_name(function: Callable[..., Any], given: Mapping[str, Any]) -> Any:
     parameters = inspect.signature(function).parameters.values()
     positional = [p.name for p in parameters if p.kind is p.POSITIONAL_ONLY]
-    return function(*(given[n] for n in positional), **{n: v for n, v in given.items() if n not in positional})
+    return function(
+        *(given[n] for n in positional), **{n: v for n, v in given.items() if n not in positional}
+    )
 
 
 def _episode_roles(result: Any) -> tuple[str, ...]:
@@ -139,11 +149,15 @@ def _like(present: Any, value: Any, kind: ValueType) -> Any:
 
 def watch_attributes(owner: Any, reads: set[str]) -> None:
     """Note which attributes are read before they are written."""
-    kind = type(owner)
+    kind: Any = type(owner)
     written: set[str] = set()
 
     def get(self: Any, name: str) -> Any:
-        if not name.startswith("__") and name not in written and name in kind.__getattribute__(self, "__dict__"):
+        if (
+            not name.startswith("__")
+            and name not in written
+            and name in kind.__getattribute__(self, "__dict__")
+        ):
             reads.add(name)
         return kind.__getattribute__(self, name)
 
@@ -152,7 +166,8 @@ def watch_attributes(owner: Any, reads: set[str]) -> None:
         kind.__setattr__(self, name, value)
 
     try:
-        watched = type(kind)(kind.__name__, (kind,), {"__getattribute__": get, "__setattr__": put, "__slots__": ()})
+        make: Any = type(kind)
+        watched = make(kind.__name__, (kind,), {"__getattribute__": get, "__setattr__": put, "__slots__": ()})
         object.__setattr__(owner, "__class__", watched)
     except TypeError:
         reads.update(vars(owner))
@@ -164,7 +179,7 @@ def _same(first: Any, second: Any) -> bool:
         return False
     if isinstance(first, np.ndarray):
         return first.shape == second.shape and bool(np.array_equal(first, second))
-    if isinstance(first, _PLAIN) or isinstance(first, np.generic):
+    if isinstance(first, (*_PLAIN, np.generic)):
         return bool(first == second) or (first != first and second != second)
     if isinstance(first, list | tuple):
         return len(first) == len(second) and all(map(_same, first, second))

@@ -46,35 +46,55 @@ def read_signature(
     try:
         parameters = inspect.signature(step).parameters
     except (TypeError, ValueError):
-        raise WrongType("the parameters of the step cannot be read", fix="give a function: def step(x, u): …") from None
+        raise WrongType(
+            "the parameters of the step cannot be read", fix="give a function: def step(x, u): …"
+        ) from None
     plain = [p for p in parameters.values() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     names = [p.name for p in plain]
     drawn = tuple(name for name in noise if name in names)
     if missing := [name for name in noise if name not in names]:
-        raise InvalidProblem(f"the step has no parameter `{missing[0]}`", fix=f"its parameters are {', '.join(names)}", where="noise")
+        raise InvalidProblem(
+            f"the step has no parameter `{missing[0]}`",
+            fix=f"its parameters are {', '.join(names)}",
+            where="noise",
+        )
     named = () if bound else tuple(name for name in state if name in names)
     if named and len(named) < len(state):
         gone = next(name for name in state if name not in names)
-        raise InvalidProblem(f"the step has no parameter `{gone}`", fix=f"its parameters are {', '.join(names)}", where="state")
+        raise InvalidProblem(
+            f"the step has no parameter `{gone}`", fix=f"its parameters are {', '.join(names)}", where="state"
+        )
     rest = [p for p in plain if p.name not in (*named, *drawn)]
     driven = tuple(name for name in actions or () if name in names)
     if driven and len(driven) < len(actions or ()):
         gone = next(name for name in actions or () if name not in names)
-        raise InvalidProblem(f"the step has no parameter `{gone}`", fix=f"its parameters are {', '.join(names)}", where="action")
+        raise InvalidProblem(
+            f"the step has no parameter `{gone}`",
+            fix=f"its parameters are {', '.join(names)}",
+            where="action",
+        )
     rest = [p for p in rest if p.name not in driven]
     free = [p for p in rest if p.default is p.empty]
     action = None
     if actions is not None and not driven:
         last = free[-1:] if named or bound or len(free) > 1 else []
-        meant = [p for p in free if p.name in _ACTION_WORDS] or last or [p for p in rest if p.name in _ACTION_WORDS]
+        meant = (
+            [p for p in free if p.name in _ACTION_WORDS]
+            or last
+            or [p for p in rest if p.name in _ACTION_WORDS]
+        )
         if not meant:
-            raise InvalidProblem("the step has no parameter for the action", fix="leave `action` out", where="action")
+            raise InvalidProblem(
+                "the step has no parameter for the action", fix="leave `action` out", where="action"
+            )
         action = meant[0].name
         rest = [p for p in rest if p.name != action]
     whole = None
     if not named and not bound:
         if not rest:
-            raise InvalidProblem("the step has no parameter for the state", fix="write def step(x, v, u): …", where="state")
+            raise InvalidProblem(
+                "the step has no parameter for the state", fix="write def step(x, v, u): …", where="state"
+            )
         whole = rest.pop(0)
     if open_ones := [p.name for p in rest if p.default is p.empty]:
         fix = f'declare it: noise={{"{open_ones[0]}": sf.real(…)}}, or give it a default value'
@@ -121,7 +141,7 @@ def form_of_annotation(annotation: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class ResultLayout:
-    """Where in a result the parts are: names of state variables, `reward`, `terminated`, …, or a container."""
+    """What the parts of a result are: names of state variables, `reward`, `terminated`, …"""
 
     roles: tuple[str, ...]  # of a sequence; "state" is the whole state; empty: the result is the state
 
@@ -129,7 +149,9 @@ class ResultLayout:
         if not self.roles:
             return read_state(result, kinds)
         if not is_sequence(result) or len(result) != len(self.roles):
-            raise Refusal("the step returns results of different forms", "return the same parts on every path")
+            raise Refusal(
+                "the step returns results of different forms", "return the same parts on every path"
+            )
         found: dict[str, Any] = {}
         for role, part in zip(self.roles, result, strict=True):
             if role == "state":
@@ -147,12 +169,19 @@ def is_sequence(value: Any) -> bool:
 
 def is_number(value: Any) -> bool:
     """A number or truth value, also in an array without axes."""
-    return isinstance(value, bool | int | float | np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0)
+    return isinstance(value, bool | int | float | np.generic) or (
+        isinstance(value, np.ndarray) and value.ndim == 0
+    )
 
 
 def _fits(value: Any, kind: ValueType) -> bool:
     if isinstance(kind, Array):
-        return is_sequence(value) and np.ndim(value) > 0 and len(value) == kind.length and all(_fits(v, kind.element) for v in value)
+        return (
+            is_sequence(value)
+            and np.ndim(value) > 0
+            and len(value) == kind.length
+            and all(_fits(v, kind.element) for v in value)
+        )
     return not is_sequence(value) and is_number(value)
 
 
@@ -176,7 +205,11 @@ def read_state(value: Any, kinds: Mapping[str, ValueType]) -> dict[str, Any]:
         return {**{name: value[name] for name in names}, **extras}
     if hasattr(value, "_fields") or not (is_sequence(value) or is_number(value)):
         if missing := [name for name in names if not hasattr(value, name)]:
-            what = "the step returns nothing" if value is None else f"{describe_value(value)} has no `{missing[0]}`"
+            what = (
+                "the step returns nothing"
+                if value is None
+                else f"{describe_value(value)} has no `{missing[0]}`"
+            )
             raise Refusal(what, "return the next state: return x, v")
         return {name: getattr(value, name) for name in names}
     if len(names) == 1:
@@ -205,7 +238,7 @@ def find_layout(result: Any, kinds: Mapping[str, ValueType], returns: Sequence[s
             roles = _extra_roles(list(result[count:]))
             if roles is not None:
                 return ResultLayout((*kinds, *roles))
-    fix = f"return {', '.join(kinds)}, or say what is returned: returns=(\"state\", \"reward\", \"terminated\")"
+    fix = f'return {", ".join(kinds)}, or say what is returned: returns=("state", "reward", "terminated")'
     raise Refusal("what the step returns is not understood", fix)
 
 
@@ -214,7 +247,9 @@ def _extra_roles(rest: list[Any]) -> tuple[str, ...] | None:
     roles: list[str] = []
     for part in rest:
         if isinstance(part, bool | np.bool_):
-            roles.append(TERMINATED if TERMINATED not in roles else TRUNCATED if TRUNCATED not in roles else "")
+            roles.append(
+                TERMINATED if TERMINATED not in roles else TRUNCATED if TRUNCATED not in roles else ""
+            )
         elif isinstance(part, int | float | np.number) and REWARD not in roles:
             roles.append(REWARD)
         else:

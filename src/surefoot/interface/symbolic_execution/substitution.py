@@ -1,7 +1,7 @@
 """While a trace is made, `math`, `numpy` and some of Python's names mean what follows symbols.
 
-They are exchanged in the namespaces of the user's modules that the step can reach, and put back afterwards. Code
-of Python, of numpy and of other packages keeps its own.
+They are exchanged in the namespaces of the user's modules that the step can reach, and put back
+afterwards. Code of Python, of numpy and of other packages keeps its own.
 """
 
 from __future__ import annotations
@@ -120,7 +120,11 @@ def _parts_of(value: Any) -> list[Any]:
         return list(value.values())
     if isinstance(value, ModuleType):
         own = getattr(value, "__file__", None)
-        return [v for v in vars(value).values() if isinstance(v, FunctionType | type)] if own and is_user_file(own) else []
+        return (
+            [v for v in vars(value).values() if isinstance(v, FunctionType | type)]
+            if own and is_user_file(own)
+            else []
+        )
     if isinstance(value, type):
         return [part for kind in value.__mro__ if _is_users(kind) for part in vars(kind).values()]
     if _is_users(type(value)):

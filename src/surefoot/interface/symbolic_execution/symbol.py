@@ -1,7 +1,7 @@
 """Symbols: numbers and truth values that record what Python does with them.
 
-A symbol is of the Python kind `bool`, `int` or `float`, and says so to `isinstance`; `boxed` is one of numpy's
-scalars, whose operators differ in places. What an operator means is in `arithmetic.py`.
+A symbol is of the Python kind `bool`, `int` or `float`, and says so to `isinstance`; `boxed` is one
+of numpy's scalars, whose operators differ in places. What an operator means is in `arithmetic.py`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Symbol:
     def __init__(self, term: Term, kind: type, boxed: bool = False) -> None:
         self.term, self.kind, self.boxed = term, kind, boxed
 
-    @property
+    @property  # type: ignore[misc]
     def __class__(self) -> Any:
         """What `isinstance` is told."""
         return self.kind
@@ -72,7 +72,7 @@ class Symbol:
         return (self // other, self % other)
 
     def __rdivmod__(self, other: object) -> Any:
-        return (other // self, other % self)  # type: ignore[operator]
+        return (other // self, other % self)
 
     def __pow__(self, other: object, modulus: object = None) -> Any:
         raised = _operate("power", self, other)
@@ -160,11 +160,13 @@ class Symbol:
         return self.pick_value()
 
     def __int__(self) -> int:
-        return self.pick_value() if self.kind is not float else self.__trunc__().pick_value()  # type: ignore[no-any-return]
+        return self.pick_value() if self.kind is not float else self.__trunc__().pick_value()
 
     def __float__(self) -> NoReturn:
         what = "a function that computes with numbers only is given a symbol"
-        raise Refusal(what, "write numpy's or math's function, as in np.sin(x), imported at the top of the file")
+        raise Refusal(
+            what, "write numpy's or math's function, as in np.sin(x), imported at the top of the file"
+        )
 
     def __complex__(self) -> NoReturn:
         raise Refusal("complex numbers are not followed", "compute with real numbers")
@@ -196,7 +198,11 @@ class Symbol:
         """Each value that a whole number may have, on a path of its own."""
         path = current_path()
         recording = path.recording
-        term = recording.choose(self.term, recording.constant(1), recording.constant(0)) if self.kind is bool else self.term
+        term = (
+            recording.choose(self.term, recording.constant(1), recording.constant(0))
+            if self.kind is bool
+            else self.term
+        )
         low, high = path.interval(term)
         if is_infinite(low) or is_infinite(high) or high - low >= MOST_VALUES:
             what = "a whole number with many values is used as an index, as a key or to count turns"
@@ -289,16 +295,60 @@ def _refuse_use(self: Unfollowed, *_: object, **__: object) -> NoReturn:
     raise self.reason
 
 
-for _name in (
-    "add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod pow rpow neg pos abs lt le gt ge eq ne bool "
-    "index int float hash getitem setitem iter len matmul rmatmul and or xor rand ror rxor invert array_ufunc "
-    "array_function round floor ceil trunc"
-).split():
+for _name in [
+    "add",
+    "radd",
+    "sub",
+    "rsub",
+    "mul",
+    "rmul",
+    "truediv",
+    "rtruediv",
+    "floordiv",
+    "rfloordiv",
+    "mod",
+    "rmod",
+    "pow",
+    "rpow",
+    "neg",
+    "pos",
+    "abs",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "eq",
+    "ne",
+    "bool",
+    "index",
+    "int",
+    "float",
+    "hash",
+    "getitem",
+    "setitem",
+    "iter",
+    "len",
+    "matmul",
+    "rmatmul",
+    "and",
+    "or",
+    "xor",
+    "rand",
+    "ror",
+    "rxor",
+    "invert",
+    "array_ufunc",
+    "array_function",
+    "round",
+    "floor",
+    "ceil",
+    "trunc",
+]:
     setattr(Unfollowed, f"__{_name}__", _refuse_use)
 
 
 def _operate(name: str, *operands: Any) -> Any:
-    from surefoot.interface.symbolic_execution import arithmetic
+    from surefoot.interface.symbolic_execution.operations import OPERATIONS
     from surefoot.interface.symbolic_execution.symbol_array import SymbolArray, is_array
 
     for operand in operands:
@@ -306,7 +356,7 @@ def _operate(name: str, *operands: Any) -> Any:
             return _call("apply_elementwise", name, operands)
         if type(operand) is Unfollowed:
             raise operand.reason
-    operation: Callable[..., Any] = arithmetic.OPERATIONS[name]
+    operation: Callable[..., Any] = OPERATIONS[name]
     return operation(*operands)
 
 

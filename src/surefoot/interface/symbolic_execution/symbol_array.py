@@ -10,6 +10,7 @@ import numpy as np
 
 from surefoot.interface.symbolic_execution import arithmetic
 from surefoot.interface.symbolic_execution.arithmetic import is_symbol, kind_of, make, term_of
+from surefoot.interface.symbolic_execution.operations import OPERATIONS
 from surefoot.interface.symbolic_execution.path import current_path
 from surefoot.interface.symbolic_execution.refusal import Refusal
 from surefoot.interface.symbolic_execution.symbol import Symbol, Unfollowed
@@ -29,7 +30,7 @@ class SymbolArray:
     def __init__(self, cells: Any, kind: type) -> None:
         self.cells, self.kind = cells, kind
 
-    @property
+    @property  # type: ignore[misc]
     def __class__(self) -> Any:
         return np.ndarray
 
@@ -50,7 +51,7 @@ class SymbolArray:
         return np.dtype(_TYPES[self.kind])
 
     @property
-    def T(self) -> SymbolArray:  # noqa: N802 - numpy's name
+    def T(self) -> SymbolArray:
         return SymbolArray(self.cells.T, self.kind)
 
     @property
@@ -199,8 +200,8 @@ for _sign, _name in {"gt": "less", "ge": "less_equal"}.items():
     setattr(SymbolArray, f"__{_sign}__", _operator(_name, swapped=True))
 for _sign, _name in {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "invert"}.items():
     setattr(SymbolArray, f"__{_sign}__", lambda self, _name=_name: apply_elementwise(_name, (self,)))
-SymbolArray.__matmul__ = lambda self, other: _call("multiply_matrices", self, other)  # type: ignore[attr-defined]
-SymbolArray.__rmatmul__ = lambda self, other: _call("multiply_matrices", other, self)  # type: ignore[attr-defined]
+setattr(SymbolArray, "__matmul__", lambda self, other: _call("multiply_matrices", self, other))  # noqa: B010
+setattr(SymbolArray, "__rmatmul__", lambda self, other: _call("multiply_matrices", other, self))  # noqa: B010
 for _method, _function in {
     "sum": "sum_values", "mean": "mean_value", "prod": "product_of_values", "dot": "multiply_matrices",
     "min": "smallest_value", "max": "largest_value", "argmin": "place_of_smallest",
@@ -302,7 +303,7 @@ def apply_elementwise(name: str, operands: tuple[Any, ...]) -> Any:
     arrays = [to_array(operand) for operand in operands]
     if name == "power" and not is_symbol(operands[1]) and np.isscalar(operands[1]) and operands[1] == 2:
         name, arrays = "multiply", [arrays[0], arrays[0]]  # numpy's arrays are squared by a product
-    return map_cells(arithmetic.OPERATIONS[name], arrays)
+    return map_cells(OPERATIONS[name], arrays)
 
 
 def map_cells(function: Callable[..., Any], arrays: list[SymbolArray]) -> Any:
@@ -382,7 +383,6 @@ def _select(place: Any, values: list[Any], kind: type) -> Any:
     if not is_symbol(place):
         return values[int(place)]
     terms = [term_of(v) for v in values]
-    recording = current_path().recording
     low, high = (int(end) for end in place.interval())
     if all(term is terms[low] for term in terms[low : high + 1]):
         return values[low]
