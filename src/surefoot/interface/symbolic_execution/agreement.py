@@ -14,7 +14,7 @@ import numpy as np
 from surefoot.interface.symbolic_execution.refusal import Refusal, traceback_line
 from surefoot.interface.symbolic_execution.step_function import scalar_parts
 from surefoot.term.evaluate import Undefined, make_evaluator
-from surefoot.term.term import Const, Term
+from surefoot.term.term import Term, is_number
 from surefoot.term.traverse import enumerate_parts
 from surefoot.term.value_types import Arithmetic, Array, Bool, Int, Real, ValueType
 
@@ -84,8 +84,9 @@ def model_constants(terms: Sequence[Term]) -> list[float]:
     """The numbers with which something is compared, and other constants: where branches meet."""
     found: dict[float, None] = {}
     for part in (part for whole in terms for part in enumerate_parts(whole)):
-        if isinstance(part, Const) and not isinstance(part.value, bool):
-            value = float(part.value) if abs(part.value) < MOST_CONSTANT else 0.0
+        if is_number(part):
+            size = abs(Fraction(part.value))
+            value = float(part.value) if size < MOST_CONSTANT else 0.0
             found[value] = found[-value] = None
         if len(found) > MOST_CONSTANTS:
             break

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
 
 _BOUNDARY = str(Path(__file__).resolve().with_name("trace_function"))  # beyond it is who asked for the trace
+_FOLLOWED: ContextVar[frozenset[str]] = ContextVar("followed", default=frozenset())
 _OWN = str(Path(__file__).resolve().parents[2])
 
 
@@ -42,8 +44,20 @@ def traceback_line(traceback: TracebackType | None) -> str:
     return found
 
 
+@contextmanager
+def follow_files(names: Iterable[str]) -> Iterator[None]:
+    """Inside, these files count as the user's: those of the step, also of one in an installed package."""
+    token = _FOLLOWED.set(frozenset(names))
+    try:
+        yield
+    finally:
+        _FOLLOWED.reset(token)
+
+
 def is_user_file(name: str) -> bool:
-    """Neither surefoot's own code nor that of an installed package or of Python."""
+    """Neither surefoot's own code nor that of an installed package or of Python, unless the step is there."""
+    if name in _FOLLOWED.get():
+        return True
     if name.startswith(_OWN) or name.startswith(sys.base_prefix) or name.startswith("<frozen"):
         return False
     return "site-packages" not in name and not name.startswith("<__array_function__")

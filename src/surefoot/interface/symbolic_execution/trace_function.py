@@ -21,7 +21,7 @@ from surefoot.interface.symbolic_execution.declarations import take_actions, tak
 from surefoot.interface.symbolic_execution.path import PathLimits
 from surefoot.interface.symbolic_execution.record_step import arithmetic_of, record_actions
 from surefoot.interface.symbolic_execution.recording import Recording
-from surefoot.interface.symbolic_execution.refusal import Refusal
+from surefoot.interface.symbolic_execution.refusal import Refusal, follow_files
 from surefoot.interface.symbolic_execution.step_layout import FORMS
 from surefoot.interface.symbolic_execution.step_request import (
     TraceRequest,
@@ -81,7 +81,8 @@ def trace(
         seed=whole_number(seed),
     )
     try:
-        return _trace_request(request)
+        with follow_files(_files_of(step)):
+            return _trace_request(request)
     except Refusal as refusal:
         where = refusal.where.strip() or _definition_line(step)
         raise Unsupported(refusal.what, fix=refusal.fix, where=where) from None
@@ -118,6 +119,15 @@ def _take_returns(given: Any) -> tuple[str, ...] | None:
             where="returns",
         )
     return tuple(given)
+
+
+def _files_of(step: Any) -> set[str]:
+    """The files of the step, and of the classes of its object."""
+    parts = [inspect.unwrap(step), *vars(type(step)).values()]
+    owner = getattr(step, "__self__", None)
+    parts += [v for kind in type(owner).__mro__ if kind is not object for v in vars(kind).values()]
+    codes = [getattr(getattr(part, "__func__", part), "__code__", None) for part in parts]
+    return {code.co_filename for code in codes if code is not None and code.co_filename != "<string>"}
 
 
 def _definition_line(step: Any) -> str:
