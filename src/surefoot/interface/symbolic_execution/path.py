@@ -20,7 +20,7 @@ from surefoot.term.interval import Interval
 from surefoot.term.term import Apply, Const, Op, Term
 
 T = TypeVar("T")
-MOST_DECISIONS = 500  # on one path: a loop that does not end asks for ever
+MOST_DECISIONS = 300  # on one path: a loop that does not end asks for ever
 _LESS, _SAME, _MORE = 1, 2, 4  # what two terms may be to each other
 
 
@@ -29,7 +29,7 @@ class PathLimits:
     """How much is explored before a trace is refused."""
 
     paths: int = 2_000
-    seconds: float = 120.0
+    seconds: float = 40.0
 
 
 @dataclass(slots=True)
@@ -60,6 +60,7 @@ class Path:
         if known is None:
             known = self._next_decision(plain)
             self._learn(plain, known)
+            self.bounds.forget_memo()
         return known is not negated
 
     def _known_truth(self, condition: Term) -> bool | None:
@@ -73,10 +74,10 @@ class Path:
         related = self._related_truth(condition)
         if related is not None:
             self.bounds.narrow(condition, related)
+            self.bounds.forget_memo()
             return related
         for side in (True, False):
-            trial = KnownBounds(self.recording, dict(self.bounds.met))
-            if not trial.narrow(condition, side):
+            if not self.bounds.copy().narrow(condition, side):
                 return not side
         return None
 

@@ -19,6 +19,7 @@ from surefoot.term.types import BOOL, INT, REAL, SORT_RULES, Sort, leaf_sort
 from surefoot.term.value_types import Array, Real, ValueType
 
 WHOLE_DOUBLES = 2**53  # up to here every whole number is a double
+MOST_PASSED = 40  # operations through which a condition is followed down
 Bounds: TypeAlias = dict[int, Interval]
 
 
@@ -125,10 +126,22 @@ class KnownBounds:
     memo: Bounds = field(default_factory=dict)
 
     def interval(self, whole: Term) -> Interval:
-        """Between which numbers the term lies on this path."""
-        if isinstance(whole, Apply):
-            return fold_term(whole, self._leaf, self._operator, None, self.memo)
-        return self._leaf(whole)
+        """Between which numbers the term lies on this path. What was met since the memo was made may be missing
+        below it: then it is wider than it could be.
+        """
+        if not isinstance(whole, Apply):
+            return self._leaf(whole)
+        found = fold_term(whole, self._leaf, self._operator, None, self.memo)
+        met = self.met.get(id(whole))
+        return found if met is None else meet_intervals(found, met)
+
+    def copy(self) -> KnownBounds:
+        """The same, to try something out."""
+        return KnownBounds(self.recording, dict(self.met), dict(self.memo))
+
+    def forget_memo(self) -> None:
+        """Intervals are computed again, with all that was met by now."""
+        self.memo.clear()
 
     def _leaf(self, leaf: Const | Var) -> Interval:
         if isinstance(leaf, Const):
@@ -196,7 +209,7 @@ class KnownBounds:
 
     def meet(self, term: Term, wanted: Interval) -> bool:
         """The term lies within; False if it cannot. Passed down to what the term is made of."""
-        waiting = [(term, wanted)]
+        waiting, passed = [(term, wanted)], 0
         while waiting:
             part, limits = waiting.pop()
             own = self.interval(part)
@@ -209,8 +222,8 @@ class KnownBounds:
             if new == own or isinstance(part, Const):
                 continue
             self.met[id(part)] = new
-            self.memo.clear()
-            if isinstance(part, Apply):
+            if isinstance(part, Apply) and passed < MOST_PASSED:
+                passed += 1
                 waiting.extend(self._pass_down(part, new))
         return True
 
