@@ -19,7 +19,7 @@ import numpy as np
 from surefoot.interface.symbolic_execution.python_functions import PYTHON_NAMES, STANDS, RefusedGenerator
 from surefoot.interface.symbolic_execution.refusal import is_user_file
 
-_LOCK = RLock()
+TRACING = RLock()  # what a namespace means is one trace's affair at a time
 _MISSING = object()
 _MOST_REACHED = 5_000
 
@@ -27,7 +27,7 @@ _MOST_REACHED = 5_000
 @contextmanager
 def exchange_names(step: Any) -> Iterator[None]:
     """Inside, the step and everything of the user's that it can call works on symbols."""
-    with _LOCK:
+    with TRACING:
         namespaces, cells = find_namespaces(step)
         names: list[tuple[dict[str, Any], str, Any]] = []
         contents: list[tuple[CellType, Any]] = []

@@ -31,6 +31,7 @@ from surefoot.interface.symbolic_execution.step_request import (
     refuse_same_names,
     settle_form,
 )
+from surefoot.interface.symbolic_execution.substitution import TRACING
 from surefoot.term.arguments import describe_value, take_callable, take_word, whole_number
 
 
@@ -81,7 +82,7 @@ def trace(
         seed=whole_number(seed),
     )
     try:
-        with follow_files(_files_of(step)):
+        with TRACING, follow_files(_files_of(step)):
             return _trace_request(request)
     except Refusal as refusal:
         where = refusal.where.strip() or _definition_line(step)
