@@ -1,4 +1,4 @@
-"""Arguments of `trace` that cannot be meant are refused in one line; those that can give the right environment."""
+"""Arguments of `trace`: what cannot be meant is refused in one line."""
 
 import threading
 

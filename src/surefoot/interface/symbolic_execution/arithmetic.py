@@ -16,7 +16,7 @@ import numpy as np
 
 from surefoot.interface.symbolic_execution.path import current_path
 from surefoot.interface.symbolic_execution.recording import WHOLE_DOUBLES
-from surefoot.interface.symbolic_execution.refusal import Refusal
+from surefoot.interface.symbolic_execution.refusal import Refusal, is_inside_try
 from surefoot.interface.symbolic_execution.symbol import Symbol, Unfollowed
 from surefoot.term.interval import is_infinite
 from surefoot.term.term import Apply, Const, Op, Term
@@ -144,9 +144,20 @@ def divide(left: Any, right: Any) -> Any:
         raise ZeroDivisionError("division by zero")
     check_doubles(left, right)
     a, b = number_term(left), number_term(right)
+    if not is_boxed(left) and not is_boxed(right):
+        raise_where(lambda: make(Op.EQ, b, const(0)), b, (0, 0), ZeroDivisionError("division by zero"))
     if isinstance(b, Const) and b.value == 1 and kind_of(left) is float:
         return make_result(a, float, (left, right))
     return make_result(make(Op.DIV, a, b), float, (left, right))
+
+
+def raise_where(
+    condition: Callable[[], Term], term: Term, range_of: tuple[Any, Any], error: Exception
+) -> None:
+    """Python's exception, on a path of its own, where the step may catch it."""
+    low, high = current_path().interval(term)
+    if low <= range_of[1] and range_of[0] <= high and is_inside_try() and current_path().decide(condition()):
+        raise error
 
 
 def check_doubles(*values: Any) -> None:

@@ -156,6 +156,19 @@ def running_sums(value: Any, axis: Any = None) -> Any:
     return to_array(found)
 
 
+def sort_values(value: Any, axis: Any = -1) -> Any:
+    """By exchanging neighbours, as often as may be needed."""
+    array = to_array(value)
+    if array.ndim != 1:
+        raise Refusal("sorting tables is not followed", "sort each row")
+    cells = list(array.cells)
+    for done in range(len(cells)):
+        for i in range(len(cells) - 1 - done):
+            pair = cells[i], cells[i + 1]
+            cells[i], cells[i + 1] = arithmetic.smallest(*pair), arithmetic.largest(*pair)
+    return to_array(cells)
+
+
 def differences(value: Any) -> Any:
     array = to_array(value)
     return apply_elementwise("subtract", (array[1:], array[:-1]))

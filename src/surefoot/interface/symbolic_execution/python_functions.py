@@ -30,6 +30,7 @@ from surefoot.interface.symbolic_execution.operations import OPERATIONS
 from surefoot.interface.symbolic_execution.refusal import Refusal
 from surefoot.interface.symbolic_execution.symbol import Symbol, Unfollowed
 from surefoot.interface.symbolic_execution.symbol_array import SymbolArray, unbox
+from surefoot.term.term import Op
 
 
 def only_for_symbols(original: Callable[..., Any], traced: Callable[..., Any]) -> Callable[..., Any]:
@@ -45,7 +46,27 @@ def only_for_symbols(original: Callable[..., Any], traced: Callable[..., Any]) -
     return call
 
 
+def _root(value: Any) -> Any:
+    term = arithmetic.number_term(value)
+    below = (-math.inf, -math.ulp(0.0))
+    arithmetic.raise_where(
+        lambda: arithmetic.make(Op.LT, term, arithmetic.const(0)),
+        term,
+        below,
+        ValueError("math domain error"),
+    )
+    return FUNCTIONS["sqrt"](value)
+
+
 def _log(value: Any, base: Any = None) -> Any:
+    term = arithmetic.number_term(value)
+    below = (-math.inf, 0)
+    arithmetic.raise_where(
+        lambda: arithmetic.make(Op.LE, term, arithmetic.const(0)),
+        term,
+        below,
+        ValueError("math domain error"),
+    )
     return logarithm(value) if base is None else arithmetic.divide(logarithm(value), math.log(base))
 
 
@@ -62,6 +83,7 @@ def _multiply_all(values: Any, *, start: Any = 1) -> Any:
 _MATH: dict[str, Callable[..., Any]] = {
     **FUNCTIONS,
     "log": _log,
+    "sqrt": _root,
     "pow": lambda x, y: OPERATIONS["power"](arithmetic.to_float(x), y),
     "fabs": lambda x: arithmetic.to_float(abs(x)),
     "floor": OPERATIONS["floor_int"],

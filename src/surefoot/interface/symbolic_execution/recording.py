@@ -126,9 +126,7 @@ class KnownBounds:
     memo: Bounds = field(default_factory=dict)
 
     def interval(self, whole: Term) -> Interval:
-        """Between which numbers the term lies on this path. What was met since the memo was made may be missing
-        below it: then it is wider than it could be.
-        """
+        """Between which numbers the term lies on this path; wider than it could be where the memo is old."""
         if not isinstance(whole, Apply):
             return self._leaf(whole)
         found = fold_term(whole, self._leaf, self._operator, None, self.memo)

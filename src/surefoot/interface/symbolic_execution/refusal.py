@@ -33,6 +33,16 @@ def find_user_line() -> str:
     return ""
 
 
+def is_inside_try() -> bool:
+    """Is the step at a place from which an exception may be caught by its own code?"""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and not frame.f_code.co_filename.startswith(_BOUNDARY):
+        if is_user_file(frame.f_code.co_filename) and frame.f_code.co_exceptiontable:
+            return True
+        frame = frame.f_back
+    return False
+
+
 def traceback_line(traceback: TracebackType | None) -> str:
     """The innermost line of the user's code from which an exception came."""
     found = ""

@@ -97,12 +97,11 @@ class StepFunction:
             given[self.signature.action] = action
         given |= {name: action[name] for name in self.signature.controls}
         _call_by_name(getattr(owner, self.function.__name__), given)
-        own = {path[0] for path in self.paths.values()} | self.ignored
-        return {
-            n
-            for n in {*vars(before), *vars(owner)} - own
-            if not _same(vars(before).get(n), vars(owner).get(n))
-        }
+        for path in self.paths.values():  # what is in the state may change
+            for one in (before, owner):
+                _set_attribute(one, path, None)
+        first, second = object_attributes(before), object_attributes(owner)
+        return {n for n in {*first, *second} - self.ignored if not _same(first.get(n), second.get(n))}
 
 
 def _call_by_name(function: Callable[..., Any], given: Mapping[str, Any]) -> Any:
@@ -147,17 +146,26 @@ def _like(present: Any, value: Any, kind: ValueType) -> Any:
     return type(present)(parts) if not hasattr(present, "_fields") else type(present)(*parts)
 
 
+def object_attributes(owner: Any) -> dict[str, Any]:
+    """The attributes of an object itself, also those in slots."""
+    slots = [name for kind in type(owner).__mro__ for name in _slot_names(kind) if hasattr(owner, name)]
+    return {**{name: getattr(owner, name) for name in slots}, **getattr(owner, "__dict__", {})}
+
+
+def _slot_names(kind: type) -> list[str]:
+    given = vars(kind).get("__slots__", ())
+    names = [given] if isinstance(given, str) else list(given)
+    return [name for name in names if not name.startswith("__")]
+
+
 def watch_attributes(owner: Any, reads: set[str]) -> None:
     """Note which attributes are read before they are written."""
     kind: Any = type(owner)
     written: set[str] = set()
+    known = set(object_attributes(owner))
 
     def get(self: Any, name: str) -> Any:
-        if (
-            not name.startswith("__")
-            and name not in written
-            and name in kind.__getattribute__(self, "__dict__")
-        ):
+        if name in known and name not in written:
             reads.add(name)
         return kind.__getattribute__(self, name)
 
@@ -170,7 +178,7 @@ def watch_attributes(owner: Any, reads: set[str]) -> None:
         watched = make(kind.__name__, (kind,), {"__getattribute__": get, "__setattr__": put, "__slots__": ()})
         object.__setattr__(owner, "__class__", watched)
     except TypeError:
-        reads.update(vars(owner))
+        reads.update(known)
 
 
 def _same(first: Any, second: Any) -> bool:
@@ -189,8 +197,8 @@ def _same(first: Any, second: Any) -> bool:
         return bool(first == second)
     if isinstance(first, np.random.Generator):
         return _same(first.bit_generator.state, second.bit_generator.state)
-    if hasattr(first, "__dict__") and not callable(first):
-        return _same(vars(first), vars(second))
+    if object_attributes(first) and not callable(first):
+        return _same(object_attributes(first), object_attributes(second))
     return True
 
 

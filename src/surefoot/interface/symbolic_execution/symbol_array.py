@@ -98,7 +98,7 @@ class SymbolArray:
         if _has_symbols(index):
             return _take_at(self, index)
         if type(index) is SymbolArray:
-            index = np.array([int(i) if self.kind is not bool else bool(i) for i in index])
+            index = np.array([bool(i) if index.kind is bool else int(i) for i in index])
         found = self.cells[index]
         return SymbolArray(found, self.kind) if isinstance(found, np.ndarray) else found
 
