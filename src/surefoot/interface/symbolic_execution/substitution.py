@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from surefoot.interface.symbolic_execution.python_functions import PYTHON_NAMES, STANDS, RefusedGenerator
-from surefoot.interface.symbolic_execution.refusal import is_user_file
+from surefoot.interface.symbolic_execution.refusal import Refusal, is_user_file
 
 TRACING = RLock()  # what a namespace means is one trace's affair at a time
 _MISSING = object()
@@ -75,6 +75,9 @@ def find_namespaces(step: Any) -> tuple[list[dict[str, Any]], list[CellType]]:
         if id(value) in seen or value is None or isinstance(value, int | float | str | bytes):
             continue
         seen[id(value)] = value
+        if hasattr(value, "cache_info") and hasattr(value, "cache_clear"):
+            what = f"`{getattr(value, '__name__', 'a function')}` keeps its results between calls"
+            raise Refusal(what, "leave the cache out (functools.lru_cache)")
         if isinstance(value, FunctionType):
             if is_user_file(value.__code__.co_filename):
                 namespaces[id(value.__globals__)] = value.__globals__

@@ -97,7 +97,8 @@ def _at_least_one(given: Any, where: str) -> int:
 
 
 def _name_of(step: Any) -> str:
-    return str(getattr(step, "__name__", type(step).__name__))
+    name = str(getattr(step, "__name__", type(step).__name__))
+    return name if name.isidentifier() else "step"
 
 
 def _take_form(given: Any) -> Any:
