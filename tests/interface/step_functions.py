@@ -537,6 +537,46 @@ def extremes(v):
     return np.array([v.min(), v.max(), np.median(np.array([1.0, 2.0, 3.0])) * v[np.argmax(v)] / 4])
 
 
+def shared_memory(v):
+    s = np.asarray(v)
+    s[0] = 0.5 * s[1]
+    for i, part in enumerate(np.split(s, 2)):
+        part += 0.1 * i
+    return v * 1.0
+
+
+def masked(v):
+    v[v > 0.5] = 0.5
+    return v[v > 0].sum() * np.array([0.1, 0.2, 0.3])
+
+
+def sorted_values(v):
+    return np.sort(v)[::-1] * np.linspace(0.5, 1.0, 3)
+
+
+def caught(x, y):
+    try:
+        ratio = x / y
+        root = math.sqrt(x)
+    except ZeroDivisionError:
+        ratio = root = 0.0
+    except ValueError:
+        root = -1.0
+    return max(-1.0, min(ratio, 1.0)), root * 0.5
+
+
+def numpy_numbers(v):
+    return np.array([1.0 if isinstance(v[0], np.floating) else v[1], (v[0] > 0) + (v[1] > 0)])
+
+
+def shrinking(x, k):
+    k = 0
+    while abs(x) > 1 and k < 6:
+        x /= 2
+        k += 1
+    return x, k
+
+
 def game_of_pig(score, turn_total, action, die):
     if action == "hold":
         return min(score + turn_total, 100), 0

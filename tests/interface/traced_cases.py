@@ -185,6 +185,12 @@ CASES = {
     "any_all": Case(steps.any_all, {"v": V(3, R(-2, 2)), "flag": B()}, call=by_name(steps.any_all)),
     "argument_defaults": Case(steps.argument_defaults, {"x": R(-2, 2)}, U, call=by_name(steps.argument_defaults, "u")),
     "extremes": Case(steps.extremes, {"v": V(3, R(-2, 2))}, call=whole(steps.extremes, only, lambda r: (r,))),
+    "shared_memory": Case(steps.shared_memory, {"v": V(2, R(-1, 1))}, call=whole(steps.shared_memory, only, lambda r: (r,))),
+    "masked": Case(steps.masked, {"v": V(3, R(-1, 1))}, call=whole(steps.masked, only, lambda r: (r,))),
+    "sorted_values": Case(steps.sorted_values, {"v": V(3, R(-1, 1))}, call=whole(steps.sorted_values, only, lambda r: (r,))),
+    "caught": Case(steps.caught, {"x": R(-1, 1), "y": R(-1, 1)}, call=by_name(steps.caught)),
+    "numpy_numbers": Case(steps.numpy_numbers, {"v": V(2, R(-1, 1))}, call=whole(steps.numpy_numbers, only, lambda r: (r,))),
+    "shrinking": Case(steps.shrinking, {"x": R(-50, 50), "k": N(0, 6)}, call=by_name(steps.shrinking)),
     "game_of_pig": Case(steps.game_of_pig, {"score": N(0, 100), "turn_total": N(0, 60)}, ["hold", "roll"], {"die": N(1, 6)}, call=by_name(steps.game_of_pig, "action")),
     "counted": Case(steps.counted, {"n": N(0, 9), "limit": N(0, 9)}, call=by_name(steps.counted)),
 }  # fmt: skip

@@ -21,6 +21,7 @@ from surefoot.term.value_types import Arithmetic, Array, Bool, Int, Real, ValueT
 SPECIAL_SHARE = 0.3  # of values that are ends of ranges and constants of the model
 LARGEST_DIFFERENCE = 1e-6  # relative, where the platform rounds functions in its own way
 _FAR = 100.0
+_TINY = 1e-9  # beside zero: quotients by the smallest doubles overflow, which says little
 MOST_CONSTANT, MOST_CONSTANTS = 10**15, 60
 
 
@@ -72,9 +73,8 @@ class Sampler:
         if self.chance.random() < SPECIAL_SHARE:
             special: list[float] = [least, most, 0.0, *self.constants]
             value = self.chance.choice(special)
-            value = self.chance.choice(
-                [value, math.nextafter(value, math.inf), math.nextafter(value, -math.inf)]
-            )
+            beside = (math.nextafter(value, side) for side in (math.inf, -math.inf))
+            value = self.chance.choice([value, *(beside if value else (_TINY, -_TINY))])
             if least <= value <= most:
                 return value + 0.0
         return self.chance.uniform(least, most) + 0.0

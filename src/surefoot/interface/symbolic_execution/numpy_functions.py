@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -211,13 +212,15 @@ def _step_value(x: Any, at_zero: Any) -> Any:
 # Arrays that are made, and arrays that are only arranged anew
 
 
-def make_array(value: Any, dtype: Any = None, **_: Any) -> Any:
+def make_array(value: Any, dtype: Any = None, copy: Any = True, **_: Any) -> Any:
     if dtype is not None and kind_of_dtype(dtype) is None:
         if holds_symbols(value):
             return Unfollowed(
                 f"an array of `{np.dtype(dtype)}` rounds in another way than the model", "write dtype=float"
             )
         return np.array(value, dtype=dtype)
+    if not copy and type(value) is SymbolArray and kind_of_dtype(dtype or value.dtype) is value.kind:
+        return value
     try:
         found = to_array(value, dtype)
     except TypeError:
@@ -252,9 +255,11 @@ def _arranging(name: str) -> Callable[..., Any]:
             given = (given[0], _cells_of(given[1], kinds), *given[2:])
         found = getattr(np, name)(cells, *given[1:], **named)
         kind = max(kinds, key=[bool, int, float].index)
-        if isinstance(found, list | tuple):
-            return [SymbolArray(convert_cells(part, kind), kind) for part in found]
-        return SymbolArray(convert_cells(found, kind), kind)
+
+        def wrap(part: Any) -> SymbolArray:
+            return SymbolArray(part if len(set(kinds)) == 1 else convert_cells(part, kind), kind)
+
+        return [wrap(part) for part in found] if isinstance(found, list | tuple) else wrap(found)
 
     return arrange
 
@@ -395,7 +400,8 @@ NUMPY: dict[str, Callable[..., Any]] = {
 }
 MAKING: dict[str, Callable[..., Any]] = {
     **{name: _making(name) for name in _MADE.split()},
-    **dict.fromkeys(("array", "asarray", "ascontiguousarray", "asanyarray"), make_array),
+    "array": make_array,
+    **dict.fromkeys(("asarray", "ascontiguousarray", "asanyarray"), partial(make_array, copy=False)),
 }
 _REDUCED = {
     "add": "sum",

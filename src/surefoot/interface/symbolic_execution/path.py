@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from math import inf
 from time import process_time
 from typing import Any, Generic, TypeVar
 
@@ -28,7 +29,7 @@ _LESS, _SAME, _MORE = 1, 2, 4  # what two terms may be to each other
 class PathLimits:
     """How much is explored before a trace is refused."""
 
-    paths: int = 2_000
+    paths: int = 1_000
     seconds: float = 40.0
 
 
@@ -43,7 +44,7 @@ class Path:
     relations: dict[tuple[int, int], int] = field(default_factory=dict)
     bounds: KnownBounds = field(init=False)
     pending: list[int] = field(default_factory=list)  # places of decisions whose other side is possible
-    deadline: float = 0.0
+    deadline: float = inf
     lines: Counter[str] = field(default_factory=Counter)  # where decisions are made
 
     def __post_init__(self) -> None:
@@ -86,7 +87,7 @@ class Path:
         if place >= MOST_DECISIONS:
             what = f"more than {MOST_DECISIONS} decisions on one path"
             raise Refusal(what, "write a loop with a fixed number of turns: for _ in range(10)")
-        if self.deadline and process_time() > self.deadline:
+        if place % 16 == 15 and process_time() > self.deadline:
             raise Refusal("following every path takes too long", "use fewer branches, or np.where")
         if place < len(self.prefix):
             before, side = self.prefix[place]

@@ -124,7 +124,8 @@ def refuse_kept_values(step: Any) -> None:
         return
     line = code.co_firstlineno
     for instruction in dis.get_instructions(code):
-        line = instruction.starts_line or line if not isinstance(instruction.starts_line, bool) else line
+        given = getattr(instruction, "line_number", instruction.starts_line)  # of Python 3.13, and before
+        line = given or line
         kept = instruction.opname == "STORE_GLOBAL" or (
             instruction.opname == "STORE_DEREF" and instruction.argval in code.co_freevars
         )

@@ -28,7 +28,7 @@ class Symbol:
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
         """What `isinstance` is told."""
-        return self.kind
+        return self.dtype.type if self.boxed else self.kind
 
     # Operators
 

@@ -136,7 +136,9 @@ class SymbolArray:
     def astype(self, kind: Any, **_: Any) -> Any:
         wanted = kind_of_dtype(kind)
         if wanted is None:
-            return Unfollowed(f"`{kind}` rounds in another way than the model", "write float or np.float64")
+            return Unfollowed(
+                f"`{np.dtype(kind)}` rounds in another way than the model", "write float or np.float64"
+            )
         return SymbolArray(convert_cells(self.cells, wanted), wanted)
 
     def reshape(self, *shape: Any) -> SymbolArray:

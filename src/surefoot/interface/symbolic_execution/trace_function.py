@@ -47,7 +47,7 @@ def trace(
     returns: Sequence[str] | None = None,
     ignore: Sequence[str] = (),
     arithmetic: str = "float64",
-    paths: int = 2_000,
+    paths: int = 1_000,
     samples: int = 1_000,
     seed: int = 0,
 ) -> Environment:
