@@ -72,7 +72,7 @@ class Sampler:
             least = min(least, most - _FAR) if low is None else least
         if self.chance.random() < SPECIAL_SHARE:
             special: list[float] = [least, most, 0.0, *self.constants]
-            value = self.chance.choice(special)
+            value: float = self.chance.choice(special)
             beside = (math.nextafter(value, side) for side in (math.inf, -math.inf))
             value = self.chance.choice([value, *(beside if value else (_TINY, -_TINY))])
             if least <= value <= most:
