@@ -1,5 +1,6 @@
 """Step functions that cannot be followed; the comment REFUSED marks the line that is named."""
 
+import functools
 import math
 import random
 import time
@@ -158,6 +159,19 @@ def matrix_root(s):
 
 def big_index(n):
     return [0] * 5000 + [n] if n < 0 else list(range(5000))[n] * 0  # REFUSED
+
+
+def becomes_truths(cells):
+    return cells + np.roll(cells, 1) > 1
+
+
+@functools.lru_cache
+def kept(n):
+    return n * 2
+
+
+def uses_kept(n):
+    return kept(n) % 5
 
 
 class Counter:

@@ -18,6 +18,7 @@ CASES = {
     "not_whole": {"n": N(0, 9)}, "out_of_range": {"n": N(0, 9)}, "too_many_paths": {"v": sf.array(14, R(-1, 1))},
     "wrong_length": {"x": R(-1, 1), "v": R(-1, 1)}, "infinite": {"x": R(0, 10)}, "quantum": X, "swallows": X,
     "remembers": X, "bits": X, "matrix_root": {"s": sf.array(2, R(-1, 1))}, "big_index": {"n": N(0, 4999)}, "yields": X,
+    "becomes_truths": {"cells": sf.array(4, N(0, 1))}, "uses_kept": {"n": N(0, 4)},
 }  # fmt: skip
 
 

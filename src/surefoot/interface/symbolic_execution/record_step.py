@@ -133,9 +133,19 @@ def _result_parts(function: StepFunction, found: Mapping[str, Any]) -> tuple[tup
 
 
 def _result_terms(found: Mapping[str, Any], parts: Sequence[tuple[str, ValueType]]) -> tuple[Term, ...]:
+    for name, kind in parts:
+        _check_array_type(found[name], kind, name)
     return tuple(
         _part_term(v, kind, name) for name, kind in parts for v in scalar_parts(found[name], kind, name)
     )
+
+
+def _check_array_type(value: Any, kind: ValueType, name: str) -> None:
+    """The next call gets an array of this type: whole numbers cut off fractions, truth values add by `or`."""
+    wanted = PYTHON_KINDS[type(scalar_kind(kind))]
+    if type(value) is SymbolArray and isinstance(kind, Array) and value.kind is not wanted:
+        what = f"`{name}` is an array of `{wanted.__name__}` and becomes one of `{value.kind.__name__}`"
+        raise Refusal(what, f"return a.astype({wanted.__name__}), or declare it so")
 
 
 def _part_term(value: Any, kind: ValueType, name: str) -> Term:
@@ -148,6 +158,8 @@ def _part_term(value: Any, kind: ValueType, name: str) -> Term:
                 f"`{name}` is a truth value and becomes a number", "return a comparison, or bool(…)"
             )
         return operations.term_of(operations.truth(value))
+    if own is bool and operations.is_boxed(value) and name not in EXTRAS:
+        raise Refusal(f"`{name}` is a number and becomes numpy's truth value", "return int(…)")
     if isinstance(kind, Int) and own is float:
         raise Refusal(
             f"`{name}` is a whole number and becomes a real one", "return int(…), or declare sf.real(…)"
