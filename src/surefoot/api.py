@@ -100,6 +100,7 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
     from surefoot.interface.table import (
         TableEnvironment as TableEnvironment, from_table as from_table, from_transitions as from_transitions,
     )
+    from surefoot.interface.symbolic_execution.trace_function import trace as trace
     from surefoot.network.evaluate import evaluate_network_batch as evaluate_network_batch
     from surefoot.network.interval import interval_bounds as interval_bounds
     from surefoot.problem.environment import (
@@ -367,6 +368,7 @@ _USER_SECTIONS: tuple[dict[str, str], ...] = (  # module below `surefoot` -> its
         ".interface.as_gym": "as_gym",
         ".interface.gym_environment": "GymEnvironment gym",
         ".interface.table": "TableEnvironment from_table from_transitions",
+        ".interface.symbolic_execution.trace_function": "trace",
         ".problem.environment": "Choice Component Control Edge Outcome Update Variable",
         ".problem.flow": "Flow",
         ".problem.validate.distribution": "normalise_probabilities",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias, TypeVar, overload
 
 from surefoot.errors import InvalidProblem, WrongType
 from surefoot.problem.environment import Variable
@@ -31,6 +31,7 @@ from surefoot.term.value_types import Array, Bool, Int, Real, ValueType
 _TRUTH = "write &, |, ~ for and, or, not"
 _CHAIN = f"{_TRUTH}, (0 <= x) & (x <= 9) for a chain, maximum(a, b) and minimum(a, b) for max and min"
 _MEMBER = f"{_TRUTH}, (x == 1) | (x == 2) for `x in [1, 2]`"
+Kind = TypeVar("Kind", bound=ValueType)
 _PARENTHESES = "put parentheses round each comparison: (x > 1) & (x < 5)"
 
 
@@ -211,6 +212,7 @@ class Expression:
 
 
 Limit: TypeAlias = "int | float | Fraction | Decimal | str | None"
+NumberLimit: TypeAlias = "int | float | Fraction | Decimal | None"
 _Build: TypeAlias = Callable[[Any, Any], Term]
 Operand: TypeAlias = "Expression | Term | int | float | Fraction | Decimal | str"
 
@@ -240,19 +242,43 @@ def merge_declarations(*groups: Iterable[Variable]) -> tuple[Variable, ...]:
 
 def _declare(name: str, kind: ValueType) -> Expression:
     variable = Variable(take_text(name), kind)
-    match kind:
-        case Int(low, high) | Real(low, high) if low is not None and high is not None and low > high:
-            raise WrongType(f"`{name}` has no values from {low} to {high}", fix="give the lower limit first")
+    _check_limits(kind, f"`{name}` has")
     return Expression(Var(variable.name), (variable,))
 
 
-def integer(name: str, low: Limit = None, high: Limit = None) -> Expression:
-    """A whole number from `low` to `high`; a limit that is left out is none.
+def _check_limits(kind: Kind, subject: str = "there are") -> Kind:
+    match kind:
+        case Int(low, high) | Real(low, high) if low is not None and high is not None and low > high:
+            raise WrongType(f"{subject} no values from {low} to {high}", fix="give the lower limit first")
+    return kind
+
+
+@overload
+def integer(name: str, low: Limit = None, high: Limit = None) -> Expression: ...
+
+
+@overload
+def integer(name: NumberLimit = None, low: Limit = None) -> Int: ...
+
+
+def integer(name: Limit = None, low: Limit = None, high: Limit = None) -> Expression | Int:
+    """A whole number from `low` to `high`; a limit that is left out is none. Without a name, its kind.
 
     >>> integer("x", 0, 9) + 1
     Expression('x + 1')
+    >>> integer(0, 9)
+    Int(low=0, high=9)
     """
+    if not isinstance(name, str):
+        least, most = _nameless_limits(name, low, high)
+        return _check_limits(Int(_whole_limit(least), _whole_limit(most)))
     return _declare(name, Int(*map(_whole_limit, (low, high))))
+
+
+def _nameless_limits(low: Limit, high: Limit, more: Limit) -> tuple[Limit, Limit]:
+    if more is not None:
+        raise WrongType(f"{describe_value(low)} is not a name", fix='write "x", low, high, or two limits')
+    return low, high
 
 
 def _whole_limit(given: Limit) -> int | None:
@@ -266,31 +292,64 @@ def _whole_limit(given: Limit) -> int | None:
     return int(limit)
 
 
-def real(name: str, low: Limit = None, high: Limit = None) -> Expression:
-    """A real number from `low` to `high`; a float is the decimal that is printed, so 0.3 is 3/10.
+@overload
+def real(name: str, low: Limit = None, high: Limit = None) -> Expression: ...
+
+
+@overload
+def real(name: NumberLimit = None, low: Limit = None) -> Real: ...
+
+
+def real(name: Limit = None, low: Limit = None, high: Limit = None) -> Expression | Real:
+    """A real number from `low` to `high`; a float is the decimal that is printed, so 0.3 is 3/10. Without a
+    name, its kind.
 
     >>> real("y", 0, 0.3).variables[0].kind.high
     Fraction(3, 10)
+    >>> real(-2, 2).low
+    Fraction(-2, 1)
     """
-    least, most = (None if end is None else Fraction(number_from(end)) for end in (low, high))
-    return _declare(name, Real(least, most))
+    named = isinstance(name, str)
+    ends = (low, high) if named else _nameless_limits(name, low, high)
+    least, most = (None if end is None else Fraction(number_from(end)) for end in ends)
+    return _declare(name, Real(least, most)) if isinstance(name, str) else _check_limits(Real(least, most))
 
 
-def boolean(name: str) -> Expression:
-    """A truth value.
+@overload
+def boolean(name: str) -> Expression: ...
+
+
+@overload
+def boolean() -> Bool: ...
+
+
+def boolean(name: str | None = None) -> Expression | Bool:
+    """A truth value; without a name, its kind.
 
     >>> ~boolean("open")
     Expression('not open')
     """
-    return _declare(name, Bool())
+    return Bool() if name is None else _declare(name, Bool())
 
 
-def array(name: str, length: int, element: ValueType | None = None) -> Expression:
-    """A fixed number of values, by default whole numbers; take one with `x[0]`.
+@overload
+def array(name: str, length: int, element: ValueType | None = None) -> Expression: ...
+
+
+@overload
+def array(name: int, length: ValueType | None = None) -> Array: ...
+
+
+def array(name: Any, length: Any = None, element: Any = None) -> Expression | Array:
+    """A fixed number of values, by default whole numbers; take one with `x[0]`. Without a name, its kind.
 
     >>> array("a", 3, Int(0, 9))[1] == 4
     Expression('a[1] = 4')
+    >>> array(3, real(-1, 1)).length
+    3
     """
+    if not isinstance(name, str) and element is None and not isinstance(length, int):
+        return Array(Int() if length is None else length, name)
     return _declare(name, Array(Int() if element is None else element, length))
 
 
