@@ -59,8 +59,7 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
     )
     from surefoot.formats.model_file import (
         PRISM_SUFFIXES as PRISM_SUFFIXES, LoadedModel as LoadedModel, file_sha256 as file_sha256,
-        parse_constants as parse_constants, read_model as read_model,
-        set_time_semantics as set_time_semantics,
+        parse_constants as parse_constants, read_model as read_model, set_time_semantics as set_time_semantics,
     )
     from surefoot.formats.normalization import read_normalization as read_normalization
     from surefoot.formats.onnx import read_onnx_network as read_onnx_network
@@ -69,8 +68,8 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
     from surefoot.formats.predicate_list import read_conditions as read_conditions
     from surefoot.formats.problem_file import find_property_lines as find_property_lines
     from surefoot.formats.result_json import (
-        StoredResult as StoredResult, annotate_trace as annotate_trace,
-        annotated_result_to_json as annotated_result_to_json,
+        StoredResult as StoredResult,
+        annotate_trace as annotate_trace, annotated_result_to_json as annotated_result_to_json,
         certificate_relative_to as certificate_relative_to, find_base_folder as find_base_folder,
         result_relative_to as result_relative_to,
     )
@@ -92,9 +91,10 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
         eventually as eventually, expected_reward as expected_reward, never as never,
         never_before as never_before, probability_of as probability_of, recurs as recurs, within as within,
     )
+    from surefoot.interface.pose_problem import pose_problem as pose_problem
     from surefoot.interface.questions import (
         check as check, faults as faults, heatmap as heatmap,
-        load as load, pose_problem as pose_problem, probability as probability, shield as shield,
+        load as load, probability as probability, shield as shield,
     )
     from surefoot.interface.result import CheckResult as CheckResult
     from surefoot.interface.table import (
@@ -209,9 +209,7 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
     )
     from surefoot.report.junit_report import render_junit as render_junit
     from surefoot.report.line_panels import (
-        DataLine as DataLine,
-        LinePanel as LinePanel,
-        line_panels_svg as line_panels_svg,
+        DataLine as DataLine, LinePanel as LinePanel, line_panels_svg as line_panels_svg,
     )
     from surefoot.report.optimum_text import (
         optimum_to_json as optimum_to_json, render_optimum as render_optimum,
@@ -418,7 +416,7 @@ _TOOL_SECTIONS: tuple[dict[str, str], ...] = (  # beside these, for the command 
         ".interface.environment": "EnvironmentData",
         ".interface.policy": "AnyPolicy",
         ".problem.property": "Expected Optimise Path Probability Property Threshold",
-        ".interface.questions": "pose_problem",
+        ".interface.pose_problem": "pose_problem",
         ".problem.problem_digest": "problem_digest",
         ".problem.property_printer": "show_property",
         ".problem.window": "interleave_windows",
