@@ -85,8 +85,8 @@ def propagate_rounding_errors(
     """Error bounds of every value from those of the input.
 
     `magnitudes` bound each absolute value in one computation, the exact one or (`roundings=2`) a float32 one;
-    the other computation differs from it by the error. Lower bounds matter for divisors, steps and roots. `roundings`
-    may be a fraction: float64 makes up for less than 2^-20 of a float32 rounding.
+    the other computation differs from it by the error. Lower bounds matter for divisors, steps, roots.
+    `roundings` may be a fraction: float64 makes up for less than 2^-20 of a float32 rounding.
     """
     with np.errstate(all="ignore"):
         errors, sizes, whole = [first], [_widen_magnitude(magnitudes[0], first)], [False]
