@@ -11,7 +11,10 @@ from surefoot.errors import InvalidProblem
 from surefoot.formats.policy_file import load_policy
 from surefoot.formats.problem_file import read_problems
 from surefoot.formats.sb3 import read_sb3
-from surefoot.problem.meaning.inference import infer_outputs
+from surefoot.network.directed_rounding import BoxArray
+from surefoot.network.evaluate import evaluate_network_batch
+from surefoot.network.float32_error import propagate_rounding_errors
+from surefoot.problem.meaning.inference import infer_all_values, infer_outputs
 from surefoot.problem.network import IndexInput, Network
 
 
@@ -147,3 +150,18 @@ def test_statistics_are_not_for_numbered_values(tmp_path: Path) -> None:
     load(tmp_path, 6, observations=space("Discrete", n="6"))
     with pytest.raises(InvalidProblem, match="of which some are numbered values"):
         load_policy(tmp_path / "policy.zip", normalization=Normalization(np.zeros(1), np.ones(1), 1e-8, 10.0))
+
+
+def test_choices_are_whole_numbers_in_every_order_of_summation(tmp_path: Path) -> None:
+    """What the rounding of scores cannot turn is exact; elsewhere the error says so."""
+    network = load(tmp_path, 2, outputs=5, actions=space("MultiDiscrete", nvec="[3 2]"))
+    x = np.random.default_rng(6).normal(size=(200, 2)).astype(np.float32)
+    errors = np.concatenate([evaluate_network_batch(network, row[None]).error for row in x])
+    assert (errors == 0).mean() > 0.9
+    ties = Network(5, tuple(_behind(network, 5)))
+    near = np.float32([[1, 1, 0, 0, 3]])
+    found = propagate_rounding_errors(
+        ties, [BoxArray(abs(v), abs(v)) for v in infer_all_values(ties, near)], np.full(5, 1e-3), roundings=2
+    )
+    assert found[-1][0, 0] >= 1
+    assert found[-1][0, 1] == 0

@@ -120,7 +120,8 @@ def _evaluate_rows(network: Network, rows: Array32, *, together: bool) -> tuple[
     with np.errstate(all="ignore"):
         for node in network.nodes:
             values.append(_evaluate_node(node, values))
-    measure, divisors = _column_magnitudes if together else _entry_magnitudes, network.divisors()
+    measure = _column_magnitudes if together else _entry_magnitudes
+    divisors = network.divisors() | _values_near_zero(network)
     magnitudes = [measure(v, n in divisors) for n, v in enumerate(values)]
     usable = np.ones(len(rows), dtype=np.bool_)
     if not all(np.isfinite(m.high).all() for m in magnitudes):
@@ -140,6 +141,12 @@ def _evaluate_node(node: Node, values: list[Array32]) -> Array32:
     total: Array32 = values[node.source] @ node.weights.T
     total += node.bias
     return total
+
+
+def _values_near_zero(network: Network) -> frozenset[int]:
+    """Values besides divisors of which it matters how far they are from zero: steps jump, roots are steep."""
+    steep = (Shape.STEP, Shape.SQRT)
+    return frozenset(n.source for n in network.nodes if isinstance(n, Activation) and n.shape in steep)
 
 
 def _column_magnitudes(value: Array32, divisor: bool) -> BoxArray:

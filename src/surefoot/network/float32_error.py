@@ -87,13 +87,17 @@ def propagate_rounding_errors(
     """Error bounds of every value from those of the input.
 
     `magnitudes` bound each absolute value in one computation, the exact one or (`roundings=2`) a float32 one;
-    the other computation differs from it by the error. Lower bounds matter for divisors only. `roundings`
-    may be a fraction: float64 makes up for less than 2^-20 of a float32 rounding.
+    the other computation differs from it by the error. Lower bounds matter for divisors, steps, roots.
+    `roundings` may be a fraction: float64 makes up for less than 2^-20 of a float32 rounding.
     """
     with np.errstate(all="ignore"):
-        errors, sizes = [first], [_widen_magnitude(magnitudes[0], first)]
+        errors, sizes, whole = [first], [_widen_magnitude(magnitudes[0], first)], [False]
         for node, magnitude in zip(network.nodes, magnitudes[1:], strict=True):
-            if isinstance(node, Activation) and node.shape in _CURVED_RULES:
+            whole.append(_is_whole(node, whole, sizes))
+            if isinstance(node, Affine) and whole[-1] and np.isfinite(errors[node.source]).all():
+                # Sums of whole numbers that float32 has: nothing is lost.
+                errors.append(errors[node.source] @ np.abs(node.weights).astype(np.float64).T)
+            elif isinstance(node, Activation) and node.shape in _CURVED_RULES:
                 errors.append(_curved_error(node, sizes, errors, magnitude, roundings))
             else:
                 errors.append(_RULES[type(node)](node, sizes, errors, roundings))
@@ -104,6 +108,24 @@ def propagate_rounding_errors(
 def _widen_magnitude(magnitude: BoxArray, error: Array) -> BoxArray:
     """Bounds of the absolute value in either computation."""
     return BoxArray(round_down(magnitude.low - error), round_up(magnitude.high + error))
+
+
+def _is_whole(node: Node, whole: Sequence[bool], sizes: Sequence[BoxArray]) -> bool:
+    """Whether all entries are whole numbers below 2^24 in either computation, partial sums included."""
+    match node:
+        case Activation(_, Shape.STEP, _):
+            return True
+        case Activation(source, Shape.RELU, _) | Pick(source, _):
+            return whole[source]
+        case Join(several):
+            return all(whole[source] for source in several)
+        case Affine(source, weights, bias) if whole[source]:
+            if (weights % 1).any() or (bias % 1).any():
+                return False
+            total = sizes[source].high @ np.abs(weights).astype(np.float64).T + np.abs(bias)
+            return bool((total < 2.0**24 - 1).all())
+        case _:
+            return False
 
 
 def _limit_size(node: Node, size: BoxArray) -> BoxArray:
@@ -281,14 +303,13 @@ def _curved_error(
 
 def _carried_by_step(size: BoxArray, error: Array, _: Array, __: tuple[float, ...]) -> Array:
     """None if the argument keeps its sign in both computations."""
-    return np.where((error == 0) | (size.low > 0), 0.0, 1.0)
+    return np.where(np.isfinite(error), np.where((error == 0) | (size.low > 0), 0.0, 1.0), np.inf)
 
 
 def _carried_by_exp(_: BoxArray, error: Array, value: Array, __: tuple[float, ...]) -> Array:
     """exp a - exp b = exp b (exp(a - b) - 1); a computed value may be too small by its own error."""
-    return np.asarray(
-        value * (1.0 + 2.0**-20) * np.expm1(error) * (1.0 + 2.0**-40) + 8 * SMALLEST * np.exp(error)
-    )
+    grown = value * (1.0 + 2.0**-20) * np.expm1(error) * (1.0 + 2.0**-40) + 8 * SMALLEST * np.exp(error)
+    return np.where(np.isfinite(error), grown, np.inf)
 
 
 def _carried_by_sqrt(size: BoxArray, error: Array, _: Array, __: tuple[float, ...]) -> Array:
