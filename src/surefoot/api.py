@@ -40,16 +40,15 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
     )
     from surefoot.errors import (
         InvalidProblem as InvalidProblem, MissingBackend as MissingBackend, SurefootError as SurefootError,
-        Unsupported as Unsupported, WrongType as WrongType, did_you_mean as did_you_mean,
-        missing_backend as missing_backend,
+        Unsupported as Unsupported, WrongType as WrongType,
+        did_you_mean as did_you_mean, missing_backend as missing_backend,
     )
     from surefoot.fault_analysis.training_data import export_faults as export_faults
     from surefoot.formats.barrier_file import (
         is_foreign_barrier as is_foreign_barrier, read_barriers as read_barriers,
     )
-    from surefoot.formats.gymnasium.gym_name import (
-        names_gym_model as names_gym_model, split_gym_name as split_gym_name,
-    )
+    from surefoot.formats.gymnasium.gym_name import names_gym_model as names_gym_model
+    from surefoot.formats.gymnasium.gym_name import split_gym_name as split_gym_name
     from surefoot.formats.gymnasium.live_environment import set_gym_arguments as set_gym_arguments
     from surefoot.formats.jani import read_jani as read_jani, write_jani as write_jani
     from surefoot.formats.prism import read_prism as read_prism, write_prism as write_prism
@@ -58,8 +57,9 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
         read_stored_results as read_stored_results,
     )
     from surefoot.formats.model_file import (
-        PRISM_SUFFIXES as PRISM_SUFFIXES, LoadedModel as LoadedModel, file_sha256 as file_sha256,
-        parse_constants as parse_constants, read_model as read_model, set_time_semantics as set_time_semantics,
+        PRISM_SUFFIXES as PRISM_SUFFIXES, LoadedModel as LoadedModel,
+        file_sha256 as file_sha256, parse_constants as parse_constants,
+        read_model as read_model, set_time_semantics as set_time_semantics,
     )
     from surefoot.formats.normalization import read_normalization as read_normalization
     from surefoot.formats.onnx import read_onnx_network as read_onnx_network

@@ -11,7 +11,7 @@ from tests.formats.corpus_sb3 import MODELS
 from tests.formats.onnx_cases import CASES
 from tests.formats.test_policy_corpus import REFUSED, WRITERS
 
-from surefoot.engines.reach.network_forms import refuse_unbounded
+from surefoot.engines.reach.network_forms import refuse_unknown_nodes
 from surefoot.errors import Unsupported
 from surefoot.formats.layer_list import LAYER_KINDS
 from surefoot.formats.onnx import read_onnx_bytes
@@ -100,7 +100,7 @@ def _certificate(network: Network) -> str:
 
 def _reach(network: Network) -> str:
     try:
-        refuse_unbounded(network)
+        refuse_unknown_nodes(network)
     except Unsupported:
         return "no"
     return "yes"
