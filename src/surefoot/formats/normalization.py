@@ -35,6 +35,7 @@ from surefoot.problem.network import (
 )
 
 NOT_NORMALISED = "observations are not normalised"
+NO_OBSERVATIONS = "this VecNormalize does not normalise observations (norm_obs is false)"
 _WRAPPER = "stable_baselines3.common.vec_env.vec_normalize.VecNormalize"
 _PREFIXES = ("stable_baselines3.common.", "gymnasium.spaces.", "gym.spaces.", "numpy.random.")
 _SYMBOLS = ARRAY_SYMBOLS | {"collections.OrderedDict", "collections.deque"}
@@ -174,7 +175,7 @@ def _from_pickle(data: bytes, where: str) -> Normalization:
     state: Mapping[Value, Value] = top.state
     if state.get("norm_obs") is not True:
         raise InvalidProblem(
-            "this VecNormalize does not normalise observations (norm_obs is false)",
+            NO_OBSERVATIONS,
             fix="leave the statistics out",
             where=where,
         )

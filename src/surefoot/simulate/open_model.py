@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from surefoot.explore.interpret.joint_steps import (
 from surefoot.explore.number_table import NumberTable
 from surefoot.explore.row_layout import row_layout
 from surefoot.problem.environment import Environment
+from surefoot.problem.meaning.decision import clip_controls
 from surefoot.problem.validate import check_environment, environment_labels
 from surefoot.simulate.chosen_values import draw_chosen_values
 from surefoot.simulate.draw import cumulative_thresholds, draw_outcome
@@ -31,7 +31,6 @@ from surefoot.simulate.starts.draw_starts import prepare_starts
 from surefoot.term.closures import UNDEFINED_ERRORS, Closure, Row, compile_closure
 from surefoot.term.interval import term_interval
 from surefoot.term.term import Term
-from surefoot.term.value_types import Arithmetic
 from surefoot.work.philox import Stream
 
 
@@ -102,16 +101,9 @@ class OpenModel:
         return StepTaken(after[: self.layout.width], dict(zip(self.rewards, map(float, earned), strict=True)))
 
     def set_controls(self, values: Sequence[float]) -> tuple[Any, ...]:
-        """Numbers as the values of the controls, clipped to their bounds."""
-        found: list[Any] = []
-        for control, given in zip(self.environment.controls, values, strict=True):
-            value = Fraction(float(given))
-            if control.clipped:
-                value = value if control.low is None else max(value, control.low)
-                value = value if control.high is None else min(value, control.high)
-            exact = self.environment.arithmetic is Arithmetic.EXACT
-            found.append(value if exact else float(value))
-        return tuple(found)
+        """Numbers as the values of the controls, in the order of rows."""
+        found = clip_controls(self.environment, tuple(float(value) for value in values))
+        return tuple(found[name] for name in self.layout.controls)
 
     def value(self, closure: Closure, row: Row, what: str) -> Any:
         """The value of a compiled term; where it has none the error says in which state."""

@@ -31,9 +31,16 @@ def test_the_library_is_within_what_the_model_leaves_open(more: str) -> None:
     for theta, speed, torque in rng.uniform(-1, 1, (10_000, 3)) * np.array([0.5, 5.0, env.max_torque]):
         env.state = np.array([theta, speed])
         env.step(np.array([torque], dtype=np.float32))
-        pull, gain = 3 * env.g / (2 * env.l), 3 / (env.m * env.l**2)
-        rest = (env.state[1] - speed) / env.dt - pull * (theta - theta**3 / 6) - gain * torque
-        worst = max(worst, abs(rest))
+        pull, gain = 3 * env.g / (2 * env.l), 3.0 / (env.m * env.l**2)
+        held = float(np.float32(torque))
+        known = pull * (theta - theta * theta * theta / 6) + gain * held
+        rest = (pull * np.sin(theta) + float(gain * np.float32(torque))) - known
+        after = speed + (known + rest) * env.dt
+        assert (theta + after * env.dt, after) == tuple(env.state)  # the library's step, bit by bit
+        off = (
+            known + rest - (pull * (theta - theta**3 / 6) + gain * torque)
+        )  # of a torque that is rounded later
+        worst = max(worst, abs(rest), abs(off))
     assert 0.5 * most < worst <= most
 
 

@@ -92,6 +92,27 @@ def test_statistics_beside_the_policy_are_found_and_told(tmp_path: Path) -> None
     )
 
 
+def test_statistics_of_rewards_alone_change_nothing(tmp_path: Path) -> None:
+    from stable_baselines3.common.env_util import make_vec_env
+    from stable_baselines3.common.vec_env import VecNormalize
+
+    wrapped = VecNormalize(make_vec_env("CartPole-v1", n_envs=1, seed=0), norm_obs=False)
+    made = train("PPO", wrapped, 64, n_steps=64)
+    made.save(tmp_path / "ppo.zip")
+    wrapped.save(str(tmp_path / "vecnormalize.pkl"))
+    policy = sf.gym("CartPole-v1").policy(tmp_path / "ppo.zip")
+    assert [Path(file).name for file in policy.inputs] == ["ppo.zip"]
+    compare_decisions("CartPole-v1", policy, lambda seen: made.predict(seen, deterministic=True)[0])
+
+
+def test_statistics_of_another_policy_are_refused(tmp_path: Path) -> None:
+    train("PPO", "CartPole-v1", 64, n_steps=64).save(tmp_path / "ppo.zip")
+    (tmp_path / "vecnormalize.json").write_text('{"mean": [0, 0, 0], "variance": [1, 1, 1]}')
+    with pytest.raises(InvalidProblem) as caught:
+        sf.gym("CartPole-v1").policy(tmp_path / "ppo.zip")
+    assert "it stands beside the policy, and it is about 3 observations, not 4" in str(caught.value)
+
+
 def test_a_policy_of_another_environment_is_refused_with_both_lists(tmp_path: Path) -> None:
     train("PPO", "CartPole-v1", 64, n_steps=64).save(tmp_path / "cart.zip")
     train("SAC", "Pendulum-v1", 10).save(tmp_path / "pendulum.zip")

@@ -117,7 +117,8 @@ def _library_step(plant: _Plant) -> tuple[Update, ...]:
 def _polynomial_step(plant: _Plant) -> tuple[Update, ...]:
     """The same with x - x**3/6 for the sine; `rest` is at least what that is off, and roundings.
 
-    Speeds are not clipped, so this is the library's step only where the next speed is within its limits.
+    The rest that gives the library's acceleration gives its step, bit by bit. Speeds are not clipped, so this
+    is the library's step only where the next speed is within its limits.
     """
     pull = nearest_constant(plant.pull) * (_THETA - _THETA**3 / 6)
     speed = _SPEED + (pull + nearest_constant(plant.gain) * _TORQUE + Var("rest")) * plant.step

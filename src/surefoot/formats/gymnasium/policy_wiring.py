@@ -14,7 +14,7 @@ from typing import TypeAlias
 from surefoot.errors import InvalidProblem
 from surefoot.formats.gymnasium.gym_model import GymModel
 from surefoot.formats.loaded_policy import LoadedPolicy
-from surefoot.formats.normalization import Normalization, read_normalization
+from surefoot.formats.normalization import NO_OBSERVATIONS, Normalization, read_normalization
 from surefoot.formats.policy_file import load_policy
 from surefoot.formats.wiring import (
     PolicyWiring,
@@ -59,9 +59,10 @@ def wire_gym_policy(
         wiring = change_wiring(wiring, given)
     if wiring.normalize is None and loaded.kind.startswith("sb3"):
         found = find_statistics(network, model.environment.name)
-        if found is not None:
+        statistics = None if found is None else _read_found(found, loaded.network.width)
+        if found is not None and statistics is not None:
             record(found)
-            wiring = change_wiring(wiring, WiringChanges(normalize=_read_found(found)))
+            wiring = change_wiring(wiring, WiringChanges(normalize=statistics))
     return wire_network(loaded.network, wiring, told)
 
 
@@ -84,10 +85,16 @@ def find_statistics(network: Path, name: str) -> Path | None:
     return chosen[0] if chosen else None
 
 
-def _read_found(path: Path) -> Normalization:
+def _read_found(path: Path, width: int) -> Normalization | None:
+    """The statistics; None where they are about rewards alone."""
     try:
-        return read_normalization(path)
+        found = read_normalization(path)
+        if found.mean.size != width:
+            raise InvalidProblem(f"it is about {found.mean.size} observations, not {width}")
+        return found
     except InvalidProblem as error:
+        if error.what == NO_OBSERVATIONS:
+            return None
         fix = "move it away, or name the right one with --normalize"
         raise InvalidProblem(
             f"it stands beside the policy, and {error.what}", fix=fix, where=str(path)

@@ -203,7 +203,7 @@ def _decide_controls(policy: Policy, environment: Environment, state: Mapping[st
     match policy:
         case NeuralPolicy():
             outputs = _network_outputs(policy, environment, state)
-            return Decision(controls=_clip_controls(environment, outputs), outputs=outputs)
+            return Decision(controls=clip_controls(environment, outputs), outputs=outputs)
         case ProgramPolicy(branches):
             for branch in branches:
                 if evaluate_term(branch.when, state, environment.arithmetic):
@@ -211,7 +211,7 @@ def _decide_controls(policy: Policy, environment: Environment, state: Mapping[st
                         raise InvalidProblem("a branch picks an action, but the environment has controls")
                     if isinstance(branch.then, tuple):
                         values = tuple(evaluate_term(t, state, environment.arithmetic) for t in branch.then)
-                        return Decision(controls=_clip_controls(environment, values))
+                        return Decision(controls=clip_controls(environment, values))
                     return _decide_controls(branch.then, environment, state)
             raise Undefined("no branch of the program applies in this state")
         case ShieldedPolicy(inner, permits, fallback):
@@ -223,10 +223,11 @@ def _decide_controls(policy: Policy, environment: Environment, state: Mapping[st
             picked = oracle(state)
             if isinstance(picked, str):
                 raise InvalidProblem("the oracle must return control values here")
-            return Decision(controls=_clip_controls(environment, picked))
+            return Decision(controls=clip_controls(environment, picked))
 
 
-def _clip_controls(environment: Environment, values: tuple[Any, ...]) -> dict[str, Any]:
+def clip_controls(environment: Environment, values: tuple[Any, ...]) -> dict[str, Any]:
+    """Numbers as the values of the controls, clipped to their bounds where these are so declared."""
     result: dict[str, Any] = {}
     exact = environment.arithmetic is Arithmetic.EXACT
     for control, value in zip(environment.controls, values, strict=True):
