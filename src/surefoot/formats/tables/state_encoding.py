@@ -24,7 +24,7 @@ from surefoot.term.term import Const, Term, Var
 from surefoot.term.value_types import Int
 
 CELL = "state"  # the variable of plain numbers, and of cells that are no combination of values
-_MOST_CELLS_PER_STATE = 4
+_MOST_CELLS_PER_STATE = 8
 _SOME_CELLS = 256
 
 
