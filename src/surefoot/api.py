@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING
 # fmt: off
 if TYPE_CHECKING:  # the names of the table below, for type checkers; a test holds both equal
     from surefoot.engines.barrier import Barrier as Barrier
-    from surefoot.engines.barrier.float_system import (
-        Floats as Floats, evaluate_polynomial as evaluate_polynomial,
-    )
+    from surefoot.engines.barrier.float_system import Floats as Floats
+    from surefoot.engines.barrier.float_system import evaluate_polynomial as evaluate_polynomial
     from surefoot.engines.barrier.sos_candidate import template_objection as template_objection
     from surefoot.engines.bmc import Bmc as Bmc
     from surefoot.engines.explicit import Explicit as Explicit
@@ -44,9 +43,8 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
         did_you_mean as did_you_mean, missing_backend as missing_backend,
     )
     from surefoot.fault_analysis.training_data import export_faults as export_faults
-    from surefoot.formats.barrier_file import (
-        is_foreign_barrier as is_foreign_barrier, read_barriers as read_barriers,
-    )
+    from surefoot.formats.barrier_file import is_foreign_barrier as is_foreign_barrier
+    from surefoot.formats.barrier_file import read_barriers as read_barriers
     from surefoot.formats.gymnasium.gym_name import names_gym_model as names_gym_model
     from surefoot.formats.gymnasium.gym_name import split_gym_name as split_gym_name
     from surefoot.formats.gymnasium.live_environment import set_gym_arguments as set_gym_arguments
@@ -74,9 +72,8 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
         result_relative_to as result_relative_to,
     )
     from surefoot.formats.schemas import SCHEMAS as SCHEMAS, read_schema as read_schema
-    from surefoot.formats.untrusted.regular_file import (
-        NO_SUCH_FILE as NO_SUCH_FILE, require_file as require_file,
-    )
+    from surefoot.formats.untrusted.regular_file import NO_SUCH_FILE as NO_SUCH_FILE
+    from surefoot.formats.untrusted.regular_file import require_file as require_file
     from surefoot.interface.as_gym import as_gym as as_gym
     from surefoot.interface.certificate import check_certificate as check_certificate
     from surefoot.interface.environment import Environment as Environment, EnvironmentData as EnvironmentData
@@ -139,26 +136,23 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
     from surefoot.problem.window import interleave_windows as interleave_windows, window as window
     from surefoot.query.polynomial import Polynomial as Polynomial
     from surefoot.reductions.abstraction_request import parse_abstraction_request as parse_abstraction_request
-    from surefoot.reductions.barrier import (
-        ControlSystem as ControlSystem, read_control_system as read_control_system,
-    )
+    from surefoot.reductions.barrier import ControlSystem as ControlSystem
+    from surefoot.reductions.barrier import read_control_system as read_control_system
     from surefoot.reductions.bound_template import parse_bound_template as parse_bound_template
     from surefoot.reductions.discretise import discretise as discretise
     from surefoot.report.abstraction.graph_file import (
         omit_large_graph as omit_large_graph, render_graph as render_graph, verdict_graph as verdict_graph,
         with_splits_tried as with_splits_tried,
     )
-    from surefoot.report.disturbance_text import (
-        disturbances_to_json as disturbances_to_json, render_disturbances as render_disturbances,
-    )
+    from surefoot.report.disturbance_text import disturbances_to_json as disturbances_to_json
+    from surefoot.report.disturbance_text import render_disturbances as render_disturbances
     from surefoot.report.drawing.png_file import render_pixels as render_pixels, render_png as render_png
     from surefoot.report.drawing.shapes import Drawing as Drawing
     from surefoot.report.drawing.svg_file import render_svg as render_svg
     from surefoot.report.fault_figure import draw_faults as draw_faults
     from surefoot.report.fault_page import render_fault_page as render_fault_page
-    from surefoot.report.fault_text import (
-        fault_table_to_json as fault_table_to_json, render_fault_table as render_fault_table,
-    )
+    from surefoot.report.fault_text import fault_table_to_json as fault_table_to_json
+    from surefoot.report.fault_text import render_fault_table as render_fault_table
     from surefoot.report.file_facts import (
         compare_runtime as compare_runtime, describe_model_file as describe_model_file,
         describe_policy_file as describe_policy_file, render_facts as render_facts,

@@ -16,6 +16,8 @@ from surefoot.formats.gymnasium.gym_model import GymModel
 from surefoot.formats.loaded_policy import LoadedPolicy
 from surefoot.formats.normalization import NO_OBSERVATIONS, Normalization, read_normalization
 from surefoot.formats.policy_file import load_policy
+from surefoot.formats.tables.action_table import names_action_table
+from surefoot.formats.tables.policy_wiring import environment_action_table, table_is_no_network
 from surefoot.formats.wiring import (
     PolicyWiring,
     Vocabulary,
@@ -42,6 +44,12 @@ def wire_gym_policy(
     record: Record = lambda _: None,
 ) -> NeuralPolicy:
     """The network in a file as a policy: wired as given, as told beside it, or as in the library."""
+    if names_action_table(network):
+        record(network)
+        if isinstance(given, WiringChanges) or output is not None:
+            raise table_is_no_network(network)
+        terms = given.observe if given is not None else None
+        return environment_action_table(network, model.environment, terms)  # type: ignore[return-value]
     loaded = load_policy(network, output=output)
     record(network)
     told = loaded.notes

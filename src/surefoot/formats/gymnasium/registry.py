@@ -12,6 +12,7 @@ from surefoot.errors import InvalidProblem, Unsupported, did_you_mean, locate_er
 from surefoot.formats.gymnasium import acrobot, cart_pole, mountain_car, pendulum
 from surefoot.formats.gymnasium.gym_model import USUAL, GymArgument, GymKind, GymModel
 from surefoot.formats.gymnasium.gym_name import PREFIX, split_gym_name
+from surefoot.formats.gymnasium.toy_text import toy_text_kinds
 
 LIMIT = "max_episode_steps"  # the argument of `gymnasium.make`
 NO_LIMIT = "none"
@@ -48,6 +49,7 @@ GYM_MODELS: dict[str, GymKind] = {
     "Pendulum-v1": GymKind(
         pendulum.build_pendulum, f"{_CLASSIC}.pendulum:PendulumEnv", 200, pendulum.ARGUMENTS
     ),
+    **toy_text_kinds(),
 }
 
 
