@@ -162,7 +162,10 @@ def test_export_leaves_questions_about_a_policy_out(tmp_path: Path, command: Com
 @pytest.mark.parametrize(
     ("target", "message"),
     [
-        ("out.json", "FILE: `{}/out.json` does not end in .jani; fix: only JANI is written"),
+        (
+            "out.json",
+            "FILE: `{}/out.json` does not end in .jani, or .prism, .nm, .pm, .sm; fix: only JANI and PRISM are written",
+        ),
         ("none/out.jani", "FILE: folder `{}/none` does not exist; fix: create it first"),
     ],
 )

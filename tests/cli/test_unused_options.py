@@ -98,6 +98,7 @@ CHECKED: list[tuple[tuple[str, ...], str]] = [
     ((*SAFE, "--output", "y"), "there is no network"),
     ((*SAFE, "--no-policy", "--choose", "argmax"), "--no-policy: there is no policy that --choose"),
     ((*SAFE, "--ignore-goal"), "--ignore-goal: only questions of PlaJA"),
+    ((*SAFE, "--properties", "safe.props"), "--properties: only PRISM models have files"),
     ((*SAFE, "--time", "steps"), "has no differential equation"),
     ((*SAFE, "--flow-method", "euler"), "--flow-method: a method without a time"),
     ((*SAFE, "--const", "M=3"), "M"),

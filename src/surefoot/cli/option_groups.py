@@ -24,7 +24,7 @@ def json_flag(words: str = "Write the complete result; - = stdout, nothing else.
 
 _MODEL = (
     *("policy", "constants", "observe", "actions", "choose", "output", "normalize", "normalise"),
-    *("no_policy", "ignore_goal", "trust_python", "time", "flow_method"),
+    *("property_file", "no_policy", "ignore_goal", "trust_python", "time", "flow_method"),
 )
 _OUTPUT = (
     *(
