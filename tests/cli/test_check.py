@@ -42,7 +42,9 @@ safe = "never output[0] >= 12.5"
 
 def test_a_violation_is_replayed_written_and_certified(toy: Path, command: Command) -> None:
     result = toy.with_name("result.json")
-    code, out, _ = command("check", toy, "--property", "below_ten", "--json", result, "--quiet")
+    code, out, _ = command(
+        "check", toy, "--property", "below_ten", "--engine", "bmc", "--json", result, "--quiet"
+    )
     assert code == 1
     assert out.startswith("violated after 2 steps: never output[0] >= 10\n")
     assert "replayed step by step with zero tolerance" in out
@@ -56,7 +58,7 @@ def test_a_violation_is_replayed_written_and_certified(toy: Path, command: Comma
 
 def test_a_changed_trace_or_file_is_rejected(toy: Path, command: Command) -> None:
     result = toy.with_name("result.json")
-    command("check", toy, "--property", "below_ten", "--json", result, "--quiet")
+    command("check", toy, "--property", "below_ten", "--engine", "bmc", "--json", result, "--quiet")
     data = json.loads(result.read_text())
     data["verdict"]["trace"]["states"][1]["x1"] = "0"
     changed = toy.with_name("changed.json")
@@ -84,7 +86,7 @@ def test_an_edited_result_is_rejected(
     edit: Callable[[Any], None], why: str, toy: Path, command: Command
 ) -> None:
     result = toy.with_name("result.json")
-    command("check", toy, "--property", "below_ten", "--json", result, "--quiet")
+    command("check", toy, "--property", "below_ten", "--engine", "bmc", "--json", result, "--quiet")
     data = json.loads(result.read_text())
     edit(data)
     result.write_text(json.dumps(data))
@@ -96,7 +98,7 @@ def test_an_edited_result_is_rejected(
 
 def test_a_missing_file_is_not_a_refutation(toy: Path, command: Command) -> None:
     result = toy.with_name("result.json")
-    command("check", toy, "--property", "below_ten", "--json", result, "--quiet")
+    command("check", toy, "--property", "below_ten", "--engine", "bmc", "--json", result, "--quiet")
     toy.with_name("toy.onnx").unlink()
     code, _, err = command("certify", result)
     assert code == 2
