@@ -47,11 +47,7 @@ class Policy:
         normalize: str | PathLike[str] | None = None,
         controls: Sequence[Operand] = (),
     ) -> NeuralPolicy:
-<<<<<<< HEAD
         """The network in a file (ONNX, Stable-Baselines3, XGBoost, …): it reads `observe` in order, and its
-=======
-        """The network in an ONNX, Stable-Baselines3, XGBoost or NNet file: it reads `observe` in order, its
->>>>>>> trees
         outputs stand for `actions` in this order. Without actions its outputs are the controls, or affine
         terms over them: `controls=["output[0] - 10"]`, which is computed in float32 by nodes after it.
 
