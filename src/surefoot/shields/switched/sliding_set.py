@@ -38,6 +38,7 @@ Floats: TypeAlias = NDArray[np.float64]
 MapOf: TypeAlias = Callable[[Floats], Floats]
 DECAYS = (0.03, 0.05, 0.075, 0.11, 0.17, 0.25, 0.38, 0.5, 0.65, 1.0, 1.5, 2.0, 2.5, 3.5, 5.0)
 NATURAL = 0.05  # decay in a step that is tried at least, where nothing in the system moves by itself
+GONE = 0.3  # a motion of which one step leaves less, as that of a value that is held for a step
 POINTS = 20_000
 ROUNDS = 8  # of measuring what is not linear
 BEST = 12  # designs that are measured
@@ -233,7 +234,9 @@ def _choose_coordinates(linear: _Linear) -> Iterator[Floats]:
     if np.linalg.cond(controllable) > 1e12:
         return
     last = np.linalg.solve(controllable.T, np.eye(n)[-1])  # e_n' C^-1
-    natural = max(NATURAL, float(np.abs(np.log(np.maximum(np.abs(np.linalg.eigvals(a)), 1e-6))).max()))
+    sizes = np.abs(np.linalg.eigvals(a))
+    slow = sizes[sizes > GONE]  # the others are no measure of how fast anything may decay
+    natural = float(max([NATURAL, *np.abs(np.log(slow))]))
     for chosen in combinations(DECAYS, n - 1):
         poles = [np.exp(-natural * decay) for decay in chosen]
         wanted = a.copy()  # the pole 0
@@ -249,9 +252,11 @@ def _choose_coordinates(linear: _Linear) -> Iterator[Floats]:
         if abs(k @ b) < 1e-9:
             continue
         k = k / (k @ b)  # one push is 1
-        slow = [row - (row @ b) * k for row in rows[1:]]
-        slow = [row / np.linalg.norm(row) for row in slow]
-        made = np.vstack([k, *slow])
+        others = [row - (row @ b) * k for row in rows[1:]]
+        lengths = [float(np.linalg.norm(row)) for row in others]
+        if min(lengths, default=1.0) < 1e-12:
+            continue
+        made = np.vstack([k, *(row / length for row, length in zip(others, lengths, strict=True))])
         if np.linalg.cond(made) < 1e8:
             yield made
 
