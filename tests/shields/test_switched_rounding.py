@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 import surefoot as sf
 from surefoot.cli import run_command_line
 from surefoot.errors import SurefootError, Unsupported
+from surefoot.problem.problem import Problem
 from surefoot.search.switched_shield import make_switched_synthesis
 from surefoot.shields.switched.rounded_condition import loosen_condition
 from surefoot.shields.switched.sliding_set import SlidingSet
@@ -49,10 +51,8 @@ def test_bad_is_what_may_be_computed_to_be(tmp_path: Path) -> None:
     """With 6e15 added, what is left of x is a whole number: 0.6 is computed to be 1."""
     asked = "never (x + 6000000000000000.0) - 6000000000000000.0 > 0.9 or x > 1 or x < -1"
     found = None
-    try:
+    with contextlib.suppress(Unsupported):
         found = make_switched_synthesis(sf.load(cart(tmp_path, asked), no_policy=True), Budget(10))
-    except Unsupported:
-        pass
     assert found is None or not found.is_accepted or found.shield.obligation.hull[0][1] < Fraction(1, 2)
 
 
@@ -101,7 +101,7 @@ def test_a_plane_that_float64_cannot_see() -> None:
     env = sf.Environment("far", start=start, arithmetic="float64")
     env = env.edge("l", update={x: x + 0.05 * v, v: v - 0.05})
     env = env.edge("r", update={x: x + 0.05 * v, v: v + 0.05})
-    problem = sf.load(env, property=sf.never((x > far + 9) | (x < far - 9)), no_policy=True)
+    problem = Problem("far", env, None, sf.never((x > far + 9) | (x < far - 9)))
     rows = ((Fraction(1, 2), Fraction(1)), (Fraction(1), Fraction(0)))
     candidate = SlidingSet(rows, (Fraction(far), Fraction(0)), (Fraction(1, 10), Fraction(1)), "l", "r")
     with pytest.raises(Unsupported, match="too coarse"):
@@ -166,3 +166,22 @@ def test_a_push_that_acts_a_step_later(method: str, tmp_path: Path) -> None:
     model.write_text(PUSHED.format(method=method))
     with pytest.raises(Unsupported, match="no set was found"):
         make_switched_synthesis(sf.load(model, no_policy=True), Budget(20))
+
+
+@pytest.mark.parametrize(
+    "scale", [Fraction(1, 10**9), Fraction(10**9), Fraction(1, 10**200), Fraction(10**200)]
+)
+def test_units_do_not_matter(scale: Fraction) -> None:
+    x, v = sf.real("x"), sf.real("v")
+    start = (x >= -scale / 5) & (x <= scale / 5) & (v >= -scale / 10) & (v <= scale / 10)
+    env = sf.Environment("cart", start=start, arithmetic="float64")
+    for action, push in (("left", -scale / 20), ("right", scale / 20)):
+        env = env.edge(action, update={x: x + 0.05 * v, v: v + push})
+    problem = Problem("cart", env, None, sf.never((x > scale) | (x < -scale)))
+    if Fraction(1, 10**30) < scale < 10**30:
+        found = make_switched_synthesis(problem, Budget(60))
+        assert found.is_accepted
+        assert found.covered == 1
+    else:
+        with pytest.raises(Unsupported):
+            make_switched_synthesis(problem, Budget(20))

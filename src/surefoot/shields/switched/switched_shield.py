@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf, nextafter
 
+from surefoot.errors import Unsupported
 from surefoot.problem.policy import Branch, ProgramPolicy, ShieldedPolicy
 from surefoot.problem.problem import Problem
 from surefoot.shields.finite.shield import restrict_to_permitted
