@@ -512,7 +512,9 @@ _TOOL_SECTIONS: tuple[dict[str, str], ...] = (  # beside these, for the command 
         ".search.finite_shield": "FiniteSynthesis is_moved_by_actions make_finite_shield reachability_goals",
         ".report.finite_shield_text": "finite_synthesis_to_json render_finite_synthesis",
         ".report.switched_shield_text": "render_switched_synthesis switched_synthesis_to_json",
-        ".search.switched_shield": "SwitchedSynthesis is_meant_as_switched is_moved_by_real_steps make_switched_synthesis",
+        ".search.switched_shield": (
+            "SwitchedSynthesis is_meant_as_switched is_moved_by_real_steps make_switched_synthesis"
+        ),
     },
     {  # Heat maps
         ".report.heatmap.cells": "MapView heat_map parse_view",

@@ -130,6 +130,35 @@ def test_exact_numbers_are_no_source_code(tmp_path: Path, capsys: pytest.Capture
         found.python()
 
 
+def test_an_action_whose_rounding_has_no_bound(tmp_path: Path) -> None:
+    """It is permitted where the model does it, but source code of it could be far away."""
+    model = cart(tmp_path, "never x > 1 or x < -1")
+    text = model.read_text().replace(
+        "[properties]", '[[edges]]\naction = "brake"\nupdates = { v = "V" }\n[properties]'
+    )
+    model.write_text(text.replace('"V"', '"ite(v > 0.1, v - 0.1, v)"'))
+    found = make_switched_synthesis(sf.load(model, no_policy=True), Budget(60))
+    assert found.is_accepted
+    for write in (found.python, lambda: found.c("guard")):
+        with pytest.raises(Unsupported, match="source code might do other steps"):
+            write()
+
+
+def test_source_code_leaves_room_for_steps_that_are_rounded_otherwise(tmp_path: Path) -> None:
+    """C may add products at once: where that makes a difference, limits are narrower than the set."""
+    model = cart(tmp_path, "never x > 1 or x < -1")
+    text = model.read_text()
+    for sign in "-+":
+        text = text.replace(f'"v {sign} 0.05"', f'"v * 3000000 - 2999999 * v {sign} 0.05"')
+    model.write_text(text)
+    shield = make_switched_synthesis(sf.load(model, no_policy=True), Budget(60)).shield
+    worst = max(shield.obligation.errors)
+    assert worst > Fraction(1, 10**11)
+    middle = sum(w * c for w, c in zip(shield.found.rows[0], shield.found.centre, strict=True))
+    weight = abs(shield.found.rows[0][1])
+    assert shield.limits[0][1] <= middle + shield.found.radii[0] - weight * worst
+
+
 def test_the_command_says_what_does_not_fit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model = cart(tmp_path, "never x > 1 or x < -1", left='guard = "x > -0.5"')
     code, error = outcome(capsys, str(model), "--python", str(tmp_path / "guard.py"))

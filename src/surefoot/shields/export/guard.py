@@ -44,7 +44,7 @@ class ShieldGuard:
 
 
 def find_export_obstacle(environment: Environment, actions: bool = False) -> Unsupported | None:
-    """Why no shield (of `actions`) of this system can be written as source code; known before there is one."""
+    """Why no shield (of `actions`) can be written as source code; known before there is one."""
     if environment.arithmetic is not Arithmetic.FLOAT64:
         fix = (
             'write arithmetic = "float64" in the problem file, Environment(…, arithmetic="float64") in Python'

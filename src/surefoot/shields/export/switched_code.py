@@ -326,9 +326,11 @@ def c_switched(shield: SwitchedShield, promise: str, file: str) -> tuple[str, st
 
 def _refuse_far_steps(shield: SwitchedShield) -> None:
     """Source code has to do the steps of the model, but for rounding that the limits leave room for."""
-    why = find_export_obstacle(shield.problem.environment, actions=True) or find_unbounded_rounding(shield)
-    if why is not None:
+    if (why := find_export_obstacle(shield.problem.environment, actions=True)) is not None:
         raise why
+    if (unbounded := find_unbounded_rounding(shield)) is not None:
+        what = f"source code might do other steps than the model: {unbounded.what}"
+        raise Unsupported(what, fix="leave it out, or write that action by other operations")
 
 
 def _middle(shield: SwitchedShield) -> float:

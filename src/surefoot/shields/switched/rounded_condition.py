@@ -15,7 +15,7 @@ from surefoot.term.value_types import ValueType
 
 
 def loosen_condition(whole: Term, kinds: Mapping[str, ValueType], may: bool = True) -> Term:
-    """Where it may be true; with `may` false: where it surely is. `Unsupported` where rounding has no bound."""
+    """Where it may be true; without `may`, where it surely is. `Unsupported`: rounding has no bound."""
     match whole:
         case Const():
             return whole
