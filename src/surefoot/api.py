@@ -254,7 +254,8 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
         reload_source as reload_source,
     )
     from surefoot.search.switched_shield import (
-        SwitchedSynthesis as SwitchedSynthesis, is_moved_by_real_steps as is_moved_by_real_steps,
+        SwitchedSynthesis as SwitchedSynthesis, is_meant_as_switched as is_meant_as_switched,
+        is_moved_by_real_steps as is_moved_by_real_steps,
         make_switched_synthesis as make_switched_synthesis,
     )
     from surefoot.search.vnnlib_question import (
@@ -532,7 +533,9 @@ _TOOL_SECTIONS: tuple[dict[str, str], ...] = (  # beside these, for the command 
         ".search.finite_shield": "FiniteSynthesis is_moved_by_actions make_finite_shield reachability_goals",
         ".report.finite_shield_text": "finite_synthesis_to_json render_finite_synthesis",
         ".report.switched_shield_text": "render_switched_synthesis switched_synthesis_to_json",
-        ".search.switched_shield": "SwitchedSynthesis is_moved_by_real_steps make_switched_synthesis",
+        ".search.switched_shield": (
+            "SwitchedSynthesis is_meant_as_switched is_moved_by_real_steps make_switched_synthesis"
+        ),
     },
     {  # Heat maps
         ".report.heatmap.cells": "MapView heat_map parse_view",

@@ -80,6 +80,13 @@ def is_moved_by_real_steps(problem: Problem) -> bool:
     return True
 
 
+def is_meant_as_switched(problem: Problem) -> bool:
+    """Likewise, or something of actions that does not fit; what does not is then said."""
+    environment = problem.environment
+    edges = [edge for component in environment.components for edge in component.edges]
+    return not environment.controls and any(edge.action is not None for edge in edges)
+
+
 def make_switched_synthesis(
     problem: Problem, budget: Budget, goals: Mapping[str, Term] | None = None
 ) -> SwitchedSynthesis:

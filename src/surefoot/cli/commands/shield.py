@@ -139,7 +139,7 @@ def shield(
         what = "simulated runs are steps, and the problem is about continuous time"
         refuse_option("--runs", what, "leave --runs or the time out")
     finite = api.is_moved_by_actions(problem)
-    switched = not finite and not problem.environment.controls and api.is_moved_by_real_steps(problem)
+    switched = not finite and api.is_meant_as_switched(problem)
     if recheck is not None and (finite or switched):
         refuse_option("--recheck", "old sets are of real controls; this model is moved by actions")
     _refuse_options_of_others(finite or switched)
@@ -159,11 +159,10 @@ def shield(
     if finite or switched:
         goals = _read_goals(model, reading, problem)
         if switched:
+            _refuse_export(problem, python_path, c_prefix, actions=True)
             return _run_switched_shield(problem, files, source, loaded.inputs, whole, goals)
         return _run_finite_shield(problem, bound, files, source, loaded.inputs, whole, goals)
-    for option, path in (("--python", python_path), ("--c", c_prefix)):
-        if path is not None and (why := api.find_export_obstacle(problem.environment)) is not None:
-            raise why.at(option)
+    _refuse_export(problem, python_path, c_prefix)
     began = api.processor_time()
     with report_progress(quiet) as tell:
         whole = replace(whole, progress=tell)
@@ -281,6 +280,14 @@ def _check_sketches(rule: str, invariant: str, again: bool, finite: bool) -> api
         if is_given(option) and not text.strip():
             refuse_option(f"--{option}", "there is no monomial", "write some like `1, x`")
     return api.Sketches(rule, invariant)
+
+
+def _refuse_export(
+    problem: api.Problem, python: str | None, c_prefix: str | None, actions: bool = False
+) -> None:
+    for option, path in (("--python", python), ("--c", c_prefix)):
+        if path is not None and (why := api.find_export_obstacle(problem.environment, actions)) is not None:
+            raise why.at(option)
 
 
 @dataclass(frozen=True, slots=True)

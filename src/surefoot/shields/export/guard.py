@@ -43,14 +43,14 @@ class ShieldGuard:
         return tuple(found)
 
 
-def find_export_obstacle(environment: Environment) -> Unsupported | None:
-    """Why no shield of this system can be written as source code; known before there is one."""
+def find_export_obstacle(environment: Environment, actions: bool = False) -> Unsupported | None:
+    """Why no shield (of `actions`) can be written as source code; known before there is one."""
     if environment.arithmetic is not Arithmetic.FLOAT64:
         fix = (
             'write arithmetic = "float64" in the problem file, Environment(…, arithmetic="float64") in Python'
         )
         return Unsupported("source code computes in float64, this environment in exact numbers", fix=fix)
-    if not environment.controls:
+    if not environment.controls and not actions:
         return Unsupported(
             "there are no controls that a shield could set", fix="leave it out, or declare controls"
         )

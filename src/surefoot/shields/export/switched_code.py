@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from surefoot.errors import Unsupported
-from surefoot.shields.export.guard import c_symbol, comment_text
-from surefoot.shields.switched.switched_shield import SwitchedShield, row_term
+from surefoot.shields.export.guard import c_symbol, comment_text, find_export_obstacle
+from surefoot.shields.switched.switched_shield import SwitchedShield, find_unbounded_rounding, row_term
 from surefoot.term.term import Apply, Const, Op, Term, Var
 from surefoot.term.traverse import Leaf, fold_term
 from surefoot.visible import make_visible
@@ -253,6 +253,7 @@ class _Language:
 
 def python_switched(shield: SwitchedShield, promise: str) -> str:
     """The text of a Python module that needs nothing but Python."""
+    _refuse_far_steps(shield)
     system, names = shield.system, [f"s{i}" for i in range(len(shield.system.variables))]
     spell = _Language(dict(zip(system.variables, names, strict=True)), "min", "max", "abs", "_power")
     arguments = ", ".join(names)
@@ -284,6 +285,7 @@ def python_switched(shield: SwitchedShield, promise: str) -> str:
 
 def c_switched(shield: SwitchedShield, promise: str, file: str) -> tuple[str, str]:
     """Header and source; `file` is their name without `.h` and `.c`, and makes the names in them."""
+    _refuse_far_steps(shield)
     system, symbol = shield.system, c_symbol(file)
     names = {name: f"s[{i}]" for i, name in enumerate(system.variables)}
     spell = _Language(names, "fmin", "fmax", "fabs", "power")
@@ -320,6 +322,15 @@ def c_switched(shield: SwitchedShield, promise: str, file: str) -> tuple[str, st
         **words,
     )
     return header, source
+
+
+def _refuse_far_steps(shield: SwitchedShield) -> None:
+    """Source code has to do the steps of the model, but for rounding that the limits leave room for."""
+    if (why := find_export_obstacle(shield.problem.environment, actions=True)) is not None:
+        raise why
+    if (unbounded := find_unbounded_rounding(shield)) is not None:
+        what = f"source code might do other steps than the model: {unbounded.what}"
+        raise Unsupported(what, fix="leave it out, or write that action by other operations")
 
 
 def _middle(shield: SwitchedShield) -> float:

@@ -3,7 +3,8 @@
 With y = T (x - centre) the set is the box |y_i| <= r_i. In the problem that is made here the state is y, the
 first action may act where y_0 >= -band and the second where y_0 <= band (so that the rounding of y_0 does not
 matter), and a run becomes bad where the system does. For a system that is executed in float64 every new
-value of x is off by a free error that bounds the rounding of its term over the set. Where all runs from
+value of x is off by a free error that bounds the rounding of its term over the set, and bad is what may be
+computed to be. Where all runs from
 the whole box are shown to come back to it, it is an invariant set of the program, and whoever acts may do
 what leads into the box. T has an exact inverse; what is substituted is exact.
 """
@@ -18,6 +19,7 @@ from surefoot.errors import Unsupported
 from surefoot.problem.environment import Choice, Component, Edge, Environment, Outcome, Update, Variable
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
+from surefoot.shields.switched.rounded_condition import loosen_condition
 from surefoot.shields.switched.sliding_set import SlidingSet
 from surefoot.shields.switched.switched_system import SwitchedSystem, round_constants
 from surefoot.term.float64_error import float64_error
@@ -74,7 +76,8 @@ def state_obligation(system: SwitchedSystem, found: SlidingSet) -> SetObligation
         conjunction_of(tuple(part for pair in box for part in pair)),
         (Component("main", tuple(edges)),),
     )
-    bad = substitute_names(_meaning(system, system.bad), states)
+    bad = _meaning(system, system.bad)
+    bad = substitute_names(loosen_condition(bad, kinds) if system.rounded else bad, states)
     return SetObligation(Problem(environment.name, environment, None, Never(bad)), hull, tuple(errors))
 
 

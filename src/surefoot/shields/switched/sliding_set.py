@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, product
 from typing import TypeAlias
 
 import numpy as np
@@ -38,7 +38,9 @@ Floats: TypeAlias = NDArray[np.float64]
 MapOf: TypeAlias = Callable[[Floats], Floats]
 DECAYS = (0.03, 0.05, 0.075, 0.11, 0.17, 0.25, 0.38, 0.5, 0.65, 1.0, 1.5, 2.0, 2.5, 3.5, 5.0)
 NATURAL = 0.05  # decay in a step that is tried at least, where nothing in the system moves by itself
+GONE = 0.3  # a motion of which one step leaves less, as that of a value that is held for a step
 POINTS = 20_000
+LEAST_UNITS = (1e-3, 0.0)  # of the starts, half their width otherwise; the second for small numbers
 ROUNDS = 8  # of measuring what is not linear
 BEST = 12  # designs that are measured
 CAPS = (1.0, 0.7, 0.5, 0.3, 0.15)  # of the starts that have to fit, where bad states are no half-spaces
@@ -76,12 +78,12 @@ def find_sliding_sets(system: SwitchedSystem, budget: Budget) -> Iterator[Slidin
     half_spaces = _bad_half_spaces(system)
     box = np.array([[float(low), float(high)] for low, high in system.starts])
     found: list[tuple[float, SlidingSet]] = []
-    for cap in CAPS:
+    for cap, least in product(CAPS, LEAST_UNITS):
         for down, up in combinations(system.actions, 2):
-            linear = _linearise_around(maps, box, down, up)
+            linear = _linearise_around(maps, box, down, up, least)
             if linear is not None:
                 found += _design_sets(linear, maps, is_bad, half_spaces, box, cap, budget)
-        if found or half_spaces.whole or budget.is_spent():
+        if found or (half_spaces.whole and least == LEAST_UNITS[-1]) or budget.is_spent():
             break
     drawn = np.random.default_rng(1).uniform(box[:, 0], box[:, 1], (POINTS, len(box)))
     yield from sorted((one for _, one in found), key=lambda one: -_held_share(one, drawn))
@@ -158,11 +160,14 @@ def _split_disjunction(bad: Term) -> Iterator[Term]:
             yield bad
 
 
-def _linearise_around(maps: dict[str, MapOf], box: Floats, down: str, up: str) -> _Linear | None:
+def _linearise_around(
+    maps: dict[str, MapOf], box: Floats, down: str, up: str, least: float
+) -> _Linear | None:
     """Where a mixture of both actions keeps still, near the middle of the starts."""
     from scipy.optimize import least_squares
 
-    middle, units = box.mean(axis=1), np.maximum(np.ptp(box, axis=1) / 2, 1e-3)
+    middle, units = box.mean(axis=1), np.maximum(np.ptp(box, axis=1) / 2, least)
+    units[units == 0] = 1e-3
     n = len(middle)
 
     def move(x: Floats, share: float) -> Floats:
@@ -233,7 +238,9 @@ def _choose_coordinates(linear: _Linear) -> Iterator[Floats]:
     if np.linalg.cond(controllable) > 1e12:
         return
     last = np.linalg.solve(controllable.T, np.eye(n)[-1])  # e_n' C^-1
-    natural = max(NATURAL, float(np.abs(np.log(np.maximum(np.abs(np.linalg.eigvals(a)), 1e-6))).max()))
+    sizes = np.abs(np.linalg.eigvals(a))
+    slow = sizes[sizes > GONE]  # the others are no measure of how fast anything may decay
+    natural = float(max([NATURAL, *np.abs(np.log(slow))]))
     for chosen in combinations(DECAYS, n - 1):
         poles = [np.exp(-natural * decay) for decay in chosen]
         wanted = a.copy()  # the pole 0
@@ -249,9 +256,11 @@ def _choose_coordinates(linear: _Linear) -> Iterator[Floats]:
         if abs(k @ b) < 1e-9:
             continue
         k = k / (k @ b)  # one push is 1
-        slow = [row - (row @ b) * k for row in rows[1:]]
-        slow = [row / np.linalg.norm(row) for row in slow]
-        made = np.vstack([k, *slow])
+        others = [row - (row @ b) * k for row in rows[1:]]
+        lengths = [float(np.linalg.norm(row)) for row in others]
+        if min(lengths, default=1.0) < 1e-12:
+            continue
+        made = np.vstack([k, *(row / length for row, length in zip(others, lengths, strict=True))])
         if np.linalg.cond(made) < 1e8:
             yield made
 
@@ -292,7 +301,7 @@ def _solve_radii(
         demand(row, -max(abs(float(p[i])) for p in pushes.values()) - float(errors[i]) - ROOM * 1e-3)
     for normal, limit in half_spaces.rows:
         outward = np.abs((normal * linear.units) @ back)
-        demand(outward, (limit - float(normal @ linear.centre)) * (1 - 1e-3) - 1e-9)
+        demand(outward, (limit - float(normal @ linear.centre)) * (1 - 1e-3))
     middle, half = (box.mean(axis=1) - linear.centre) / linear.units, np.ptp(box, axis=1) / 2 / linear.units
     held = np.abs(rows) @ half + np.abs(rows @ middle)
     table = np.column_stack([np.array(least), np.zeros(len(least))])

@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf, nextafter
 
+from surefoot.errors import Unsupported
 from surefoot.problem.policy import Branch, ProgramPolicy, ShieldedPolicy
 from surefoot.problem.problem import Problem
 from surefoot.shields.finite.shield import restrict_to_permitted
-from surefoot.shields.switched.set_obligation import Row, SetObligation, invert_rows, state_obligation
+from surefoot.shields.switched.set_obligation import BAND, Row, SetObligation, invert_rows, state_obligation
 from surefoot.shields.switched.sliding_set import SlidingSet
 from surefoot.shields.switched.switched_system import SwitchedSystem
 from surefoot.term.float64_error import float64_error
@@ -95,6 +96,8 @@ class SwitchedShield:
 def make_switched_shield(problem: Problem, system: SwitchedSystem, found: SlidingSet) -> SwitchedShield:
     """The shield of a set; what has to be proved of it is `obligation`."""
     obligation = state_obligation(system, found)
+    _refuse_wide_rounding(system, found, obligation)
+    apart = _difference_of_platforms(system, obligation)
     inverse = invert_rows(found.rows)
     wide = {}
     for name, centre, row in zip(system.variables, found.centre, inverse, strict=True):
@@ -102,10 +105,56 @@ def make_switched_shield(problem: Problem, system: SwitchedSystem, found: Slidin
         wide[name] = Real(centre - reach, centre + reach)
     limits = []
     for row, radius in zip(found.rows, found.radii, strict=True):
-        margin = 2 * float64_error(row_term(row, system.variables), wide) if system.rounded else Fraction(0)
+        margin = sum((abs(w) * e for w, e in zip(row, apart, strict=True)), Fraction(0))
+        if system.rounded:
+            margin += 2 * float64_error(row_term(row, system.variables), wide)
         middle = _dot(row, found.centre)
         limits.append((_inner(middle - radius + margin, 1), _inner(middle + radius - margin, -1)))
     return SwitchedShield(problem, system, found, obligation, tuple(limits))
+
+
+def _refuse_wide_rounding(system: SwitchedSystem, found: SlidingSet, obligation: SetObligation) -> None:
+    """The program may be on the wrong side of the plane by no more than the proof leaves open."""
+    middle = _dot(found.rows[0], found.centre)
+    error = abs(Fraction(float(middle)) - middle)
+    if system.rounded:
+        error += float64_error(row_term(found.rows[0], system.variables), hull_kinds(system, obligation))
+    if error > BAND * found.radii[0]:
+        raise Unsupported("float64 is too coarse to tell on which side of its plane a state is")
+
+
+def hull_kinds(system: SwitchedSystem, obligation: SetObligation) -> dict[str, Real]:
+    """The limits of every variable in the set."""
+    return {n: Real(low, high) for n, (low, high) in zip(system.variables, obligation.hull, strict=True)}
+
+
+def _difference_of_platforms(system: SwitchedSystem, obligation: SetObligation) -> list[Fraction]:
+    """How far two programs in float64 that round differently may be apart after a step from the set.
+
+    Source code is refused where an action has no such bound: see `find_unbounded_rounding`.
+    """
+    apart = [Fraction(0)] * len(system.variables)
+    if system.rounded:
+        kinds = hull_kinds(system, obligation)
+        for new in system.maps.values():
+            for i, name in enumerate(system.variables):
+                try:
+                    apart[i] = max(apart[i], 2 * float64_error(new[name], kinds))
+                except Unsupported:
+                    continue
+    return apart
+
+
+def find_unbounded_rounding(shield: SwitchedShield) -> Unsupported | None:
+    """Why the steps of the model as source code may be far from those that the model executes."""
+    kinds = hull_kinds(shield.system, shield.obligation)
+    try:
+        for new in shield.system.maps.values():
+            for value in new.values():
+                float64_error(value, kinds)
+    except Unsupported as error:
+        return error
+    return None
 
 
 def row_term(row: Row, names: tuple[str, ...]) -> Term:

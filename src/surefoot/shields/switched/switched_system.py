@@ -6,7 +6,7 @@ steps, a sum of rewards) may do what they like.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
@@ -19,7 +19,7 @@ from surefoot.query.bounds import tighten_box
 from surefoot.query.formula import negation_normal_form
 from surefoot.reductions.discretise import discretise
 from surefoot.term.interval import Span, span_of
-from surefoot.term.term import TRUE, Const, Term, Var, free_names, split_conjunction
+from surefoot.term.term import TRUE, Const, Term, Var, disjunction_of, free_names, split_conjunction
 from surefoot.term.traverse import Leaf, fold_term, rebuild_term, substitute_names
 from surefoot.term.value_types import Arithmetic, Int, Real, ValueType
 
@@ -69,8 +69,11 @@ def read_switched_system(problem: Problem) -> SwitchedSystem:
     names = _relevant_names(bad, maps, kinds)
     if foreign := next((n for n in names if not isinstance(kinds.get(n), Real)), None):
         raise Unsupported(f"bad states depend on `{foreign}`, which is no real variable")
+    if single := next((n for n in names if getattr(kinds[n], "float32", False)), None):
+        raise Unsupported(f"`{single}` holds float32 numbers only, and steps are followed in others")
     if not 1 <= len(names) <= MOST_VARIABLES:
         raise Unsupported(f"bad states depend on {len(names)} variables; sets are looked for up to 6")
+    bad = disjunction_of((bad, *_leave_limits(names, kinds)))
     starts = _start_box(environment, names)
     kept = {a: {n: new.get(n, Var(n)) for n in names} for a, new in maps.items()}
     rounded = environment.arithmetic is Arithmetic.FLOAT64
@@ -114,6 +117,17 @@ def _relevant_names(
             if name in new:
                 found += sorted(free_names(new[name]) - set(found))
     return tuple(n for n in kinds if n in found) + tuple(n for n in found if n not in kinds)
+
+
+def _leave_limits(names: tuple[str, ...], kinds: Mapping[str, ValueType]) -> Iterator[Term]:
+    """A run that leaves the limits of a variable has no answer: the shield keeps it within them."""
+    for name in names:
+        kind = kinds[name]
+        assert isinstance(kind, Real)
+        if kind.low is not None:
+            yield Var(name) < Const(kind.low)
+        if kind.high is not None:
+            yield Const(kind.high) < Var(name)
 
 
 def _start_box(environment: Environment, names: tuple[str, ...]) -> tuple[Range, ...]:
