@@ -38,6 +38,13 @@ from surefoot.problem.property import Never
 from surefoot.term.term import FALSE, TRUE, Apply, Const, Op, Term, Var, conjunction_of, equal, ite
 from surefoot.term.value_types import Arithmetic, Bool, Int, Real
 
+FOLLOWED = (
+    Shape.RELU,
+    Shape.LEAKY_RELU,
+    Shape.CLIP,
+    Shape.TANH,
+    Shape.SIGMOID,
+)  # that the simulators here know
 KINDS = ("time", "exact", "float64")
 SMOOTH = (
     Op.ADD,
@@ -125,7 +132,7 @@ class LoopMaker:
             return Affine(source, self.weights(rows, columns), self.weights(1, rows, 1.0)[0])
 
         def activation(source: int) -> Activation:
-            shape = draw.choice(list(Shape))
+            shape = draw.choice(FOLLOWED)
             parameters: tuple[float, ...] = ()
             if shape is Shape.LEAKY_RELU:
                 parameters = (draw.choice((0.125, 0.5, -0.25, 1.5)),)

@@ -265,7 +265,7 @@ def test_other_commands(
 SEEN = {  # every option of every command: here, above, or without any circumstance in which it does nothing
     "check": "--policy --property --observe --normalize --trust-python --engine --ray --tier --memory "
     "--configuration --timeout --seed --quiet --assume-invariant --normalise --runs --steps "
-    "--order --taylor --pieces --halvings --run-directory",
+    "--order --taylor --pieces --halvings --run-directory --junit --sarif",
     "invariant": "--tighten --inductive --precision",
     "starts": "--parts",
     "optimum": "--optimise",
@@ -288,6 +288,8 @@ SEEN = {  # every option of every command: here, above, or without any circumsta
     "study generalise": "--policy",
     "study train": "--hidden --imitate",
     "doctor": "",
+    "schema": "",
+    "completion": "",
     "demo": "--folder",
 }
 
