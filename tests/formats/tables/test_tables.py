@@ -15,6 +15,7 @@ from surefoot import Policy, check, from_table, from_transitions, probability
 from surefoot.api import TRUE, Expected, InvalidProblem, Within
 from surefoot.problem.property import Probability
 from surefoot.term.value_types import Int
+from surefoot.verdict.verdict import Unknown
 
 
 class Signal(Enum):
