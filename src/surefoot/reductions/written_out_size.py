@@ -6,7 +6,7 @@ Updates that come one after the other, and stages of Runge and Kutta, multiply w
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from itertools import groupby
 
 from surefoot.problem.environment import Environment, Update
@@ -33,11 +33,18 @@ def written_out_objection(environment: Environment) -> str | None:
     for component in environment.components:
         for edge in component.edges:
             for outcome in edge.outcomes:
-                if len({update.index for update in outcome.updates}) < 2:
-                    continue
-                for name, size in _sizes_after(outcome.updates).items():
-                    if size > MOST_OPERATIONS:
-                        return f"the next value of `{name}` has {size} operations, written out"
+                if (why := long_update(outcome.updates)) is not None:
+                    return why
+    return None
+
+
+def long_update(updates: Collection[Update]) -> str | None:
+    """Which of the values is too long, where they come one after the other; else None."""
+    if len({update.index for update in updates}) < 2:
+        return None
+    for name, size in _sizes_after(updates).items():
+        if size > MOST_OPERATIONS:
+            return f"the next value of `{name}` has {size} operations, written out"
     return None
 
 

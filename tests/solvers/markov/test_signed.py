@@ -23,8 +23,7 @@ def signed_rows(seed: int, *, ending: bool) -> Rows:
         if ending:
             chance = Fraction(1, draw.randint(2, 5))
             own = [
-                [(p * (1 - chance), t, r) for p, t, r in choice]
-                + [(chance, len(rows), draw.choice(PAID))]
+                [(p * (1 - chance), t, r) for p, t, r in choice] + [(chance, len(rows), draw.choice(PAID))]
                 for choice in own or [[(Fraction(1), len(rows), -1)]]
             ]
         found.append(own)

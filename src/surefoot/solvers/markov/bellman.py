@@ -54,7 +54,10 @@ def solve_bellman_equation(
 ) -> MarkovAnswer:
     """`scheduler`: choices in states of known value; those of the open states are filled in."""
     numbers = question.numbers
-    signed, largest = numbers.signed, max(map(abs, () if numbers.amounts is None else numbers.amounts), default=0)
+    signed, largest = (
+        numbers.signed,
+        max(map(abs, () if numbers.amounts is None else numbers.amounts), default=0),
+    )
     for bits in () if wish.exact else BITS:
         if wish.seconds_left() <= 0:
             raise MarkovUndecided("the time is over")

@@ -121,7 +121,7 @@ def _build_recursion(graph: MarkovGraph, asked: Until | Accumulate | Instant) ->
 def _absolute_costs(steps: _BackwardRecursion) -> _BackwardRecursion:
     """The largest sum that a run could pay if every amount were taken as its absolute value."""
     assert steps.costs is not None
-    return replace(steps, optimise="max", costs=cast(IntegerVector, abs(steps.costs)))
+    return replace(steps, optimise="max", costs=abs(steps.costs))
 
 
 def _optimise_choices(

@@ -1,8 +1,8 @@
 """All reachable states of a model with their choices, derived from its edges; numbers are exact.
 
 A choice is (denominator, weights, targets, reward): probabilities are weights / denominator, and the reward
-is what is expected of the kind that is asked for; it may be negative. Counters (rewards summed up along the run, for bounds on
-them) stand behind the entries of a state; beyond their bound they stand still.
+is what is expected of the kind that is asked for; it may be negative. Counters (rewards summed up along the
+run, for bounds on them) stand behind the entries of a state; beyond their bound they stand still.
 """
 
 from __future__ import annotations
