@@ -1,8 +1,8 @@
 """Updates that come one after the other as updates that happen at once: each over the state before the step.
 
-What comes later reads what came before, so its terms take the place of the names. The same operations are done
-in the same order, so float64 means what it did. A value that is overwritten in the same step stands nowhere
-afterwards: it is only left out where nobody can miss that it had no value.
+What comes later reads what came before, so its terms take the place of the names. The same operations are
+done in the same order, so float64 means what it did. A value that is overwritten in the same step stands
+nowhere afterwards: it is only left out where nobody can miss that it had no value.
 """
 
 from __future__ import annotations
