@@ -21,6 +21,7 @@ from surefoot.term.types import is_whole, sort_of
 from surefoot.term.value_types import Arithmetic, Array, Bool, Int, Real, ValueType
 
 _Group = dict[str, Term]
+MOST_COMPOSED = 95  # levels of operations; a certificate has up to 100
 
 
 def named_kinds(environment: Environment, chosen: Sequence[Choice]) -> dict[str, ValueType]:
@@ -41,7 +42,7 @@ def compose_updates(
     """
     if len({update.index for update in updates}) < 2:
         return tuple(updates)
-    if (why := long_update(updates)) is not None:
+    if (why := long_update(updates, MOST_COMPOSED)) is not None:
         raise Unsupported(f"{why}, which is too long for updates one after the other")
     groups = [_read_group(several, kinds) for several in _group_updates(updates)]
     values: dict[str, Term] = {}
