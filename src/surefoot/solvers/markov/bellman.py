@@ -53,11 +53,8 @@ def solve_bellman_equation(
     question: BellmanEquation, wish: Precision, scheduler: NDArray[np.int64], infinite: NDArray[np.bool_]
 ) -> MarkovAnswer:
     """`scheduler`: choices in states of known value; those of the open states are filled in."""
-    numbers = question.numbers
-    signed, largest = (
-        numbers.signed,
-        max(map(abs, () if numbers.amounts is None else numbers.amounts), default=0),
-    )
+    amounts, signed = question.numbers.amounts, question.numbers.signed
+    largest = max(map(abs, amounts), default=0) if signed and amounts is not None else 0
     for bits in () if wish.exact else BITS:
         if wish.seconds_left() <= 0:
             raise MarkovUndecided("the time is over")
@@ -69,7 +66,7 @@ def solve_bellman_equation(
             continue
         below = found.low if signed else np.maximum(found.low, 0)
         low, high = small.state_values(below), small.state_values(found.high)
-        if _is_narrow_enough(low, high, wish, infinite, largest << bits if signed else 0):
+        if _is_narrow_enough(low, high, wish, infinite, largest << bits):
             complete = _complete_scheduler(question, small, found.policy, scheduler)
             return MarkovAnswer(low, high, small.scale, infinite, complete)
     if wish.seconds_left() <= 0:
