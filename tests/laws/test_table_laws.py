@@ -201,10 +201,15 @@ def test_table_has_the_values_of_linear_equations(system: System, coded: str, da
     _, gain = value_of(system, policy, lambda at: at[1], lambda r: max(r, Fraction(0)))
     if ends == 1:
         signed = any(o.reward < 0 for row in environment.table.rows for c in row for o in c or ())
-        for name, meant in (("gain", gain), ("loss", loss)) if signed else (("reward", gain),):
+        parts = (("gain", gain), ("loss", loss)) if signed else ()
+        for name, meant in (("reward", gain - loss), *parts):
             text = f"E=? [ {name} until terminated ] over avg"
             found = check(environment, acting, text, engine=Explicit(exact=True))
             assert found.verdict.low == found.verdict.high == meant, str(found)
+            assert found.certified
+            found = check(environment, acting, text)
+            assert found.verdict.low <= meant <= found.verdict.high, str(found)
+            assert found.certified
 
 
 @settings(max_examples=40, deadline=None)

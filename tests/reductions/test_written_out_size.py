@@ -31,9 +31,24 @@ def test_what_is_long_is_refused_at_once() -> None:
     problem = sf.Problem("doubling", doubling(400), policy, sf.never("x > 3", 4))
     why = encoding_objection(problem)
     assert why is not None
-    assert why.startswith("the next value of `x` has ")
-    assert why.endswith(" operations, written out")
+    assert why == "the next value of `x` is nested 800 levels deep, written out"
+    assert (written_out_objection(doubling(20)) or "").endswith(" operations, written out")
     assert time.process_time() - started < 1
+
+
+def test_what_is_deep_is_refused() -> None:
+    """Linear, so that it is short; but whoever goes through it by recursion goes deep."""
+    x = Var("x")
+
+    def stepping(times: int) -> Data:
+        updates = tuple(Update(x, x * 0.5 + 1, number) for number in range(times))
+        edge = Edge("here", "go", outcomes=(Outcome(updates=updates),))
+        return Data("stepping", (Variable("x", Real()),), x <= Const(1), (Component("main", (edge,)),))
+
+    assert written_out_objection(stepping(95)) is None
+    assert (
+        written_out_objection(stepping(96)) == "the next value of `x` is nested 192 levels deep, written out"
+    )
 
 
 def test_the_count_is_that_of_the_whole_term() -> None:

@@ -20,6 +20,7 @@ from surefoot.problem.policy import Branch, Choose, NeuralPolicy, Policy, Progra
 from surefoot.problem.problem import Problem
 from surefoot.reductions.expand import TreeScope, expand_scalar, expand_term, tree_leaves
 from surefoot.reductions.scalar_layout import ScalarLayout, declare_scalars, in_location, lay_out_scalars
+from surefoot.reductions.simultaneous_updates import compose_updates, named_kinds
 from surefoot.term.interval import Scalar
 from surefoot.term.printer import show_term
 from surefoot.term.reserved_names import location_key
@@ -233,9 +234,10 @@ def _read_updates(
     step: Transition,
     outcomes: tuple[Outcome, ...],
 ) -> Mapping[str, Term]:
-    updates = [u for o in outcomes for u in o.updates]
-    if len({u.index for u in updates}) > 1:
-        raise Unsupported("updates one after the other in one step")
+    chosen = [c for number, e in step.edges for c in environment.components[number].edges[e].chosen]
+    updates = compose_updates(
+        [u for o in outcomes for u in o.updates], named_kinds(environment, chosen), environment.arithmetic
+    )
     found: dict[str, Term] = {}
     for update in updates:
         targets = tree_leaves(expand_term(update.target, {**scope, **layout.scope}))

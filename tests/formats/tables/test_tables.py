@@ -15,6 +15,7 @@ from surefoot import Policy, check, from_table, from_transitions, probability
 from surefoot.api import TRUE, Expected, InvalidProblem, Within
 from surefoot.problem.property import Probability
 from surefoot.term.value_types import Int
+from surefoot.verdict.verdict import Unknown
 
 
 class Signal(Enum):
@@ -115,13 +116,25 @@ def test_no_goal_is_guessed_where_rewards_contradict() -> None:
         check(environment, None, "Pmax goal")
 
 
-def test_returns_with_negative_rewards_are_gain_and_loss() -> None:
+def test_returns_with_negative_rewards() -> None:
     environment = from_table({0: {0: [(1, 1, -2, False)]}, 1: {0: [(1, 2, 5, True)]}, 2: {}})
     act = Policy.program([(TRUE, "a0")])
     assert holds(check(environment, act, "gain"), 5)
     assert holds(check(environment, act, "loss"), 2)
-    with pytest.raises(InvalidProblem, match="the return is gain - loss"):
-        check(environment, act, "return")
+    found = check(environment, act, "return")
+    assert holds(found, 3)
+    assert found.certified
+
+
+def test_a_return_with_negative_rewards_needs_an_end() -> None:
+    environment = from_table({0: {0: [(1, 0, -1, False)], 1: [(1, 1, 0, True)]}, 1: {}})
+    found = check(environment, Policy.program([(TRUE, "a0")]), "return")
+    assert isinstance(found.verdict, Unknown)
+    assert "the goal may be missed" in found.verdict.detail
+    limited = from_table({0: {0: [(1, 0, -1, False)], 1: [(1, 1, 0, True)]}, 1: {}}, max_steps=7)
+    found = check(limited, Policy.program([(TRUE, "a0")]), "return")
+    assert holds(found, -7)
+    assert found.certified
 
 
 def test_properties_by_name() -> None:

@@ -27,6 +27,7 @@ from surefoot.problem.property import Eventually, Never, NeverBefore, Property, 
 from surefoot.reductions.enabled_edges import count_transition_branches
 from surefoot.reductions.expand import TreeScope, expand_term, tree_leaves, undefined_condition
 from surefoot.reductions.scalar_layout import ScalarLayout, declare_scalars, in_location, lay_out_scalars
+from surefoot.reductions.simultaneous_updates import compose_updates, named_kinds
 from surefoot.term.interval import Kinds, Scalar
 from surefoot.term.printer import show_term
 from surefoot.term.reserved_names import is_reserved, location_key, output_index
@@ -181,9 +182,10 @@ def _updates_to_json(
     scope: TreeScope,
     kinds: Kinds,
 ) -> Iterator[list[object]]:
-    updates = [u for outcome in outcomes for u in outcome.updates]
-    if len({u.index for u in updates}) > 1:
-        raise Unsupported("updates one after the other in one step, which certificates do not cover")
+    chosen = [c for number, e in step.edges for c in environment.components[number].edges[e].chosen]
+    updates = compose_updates(
+        [u for o in outcomes for u in o.updates], named_kinds(environment, chosen), environment.arithmetic
+    )
     seen: set[str] = set()
     for update in updates:
         targets = tree_leaves(expand_term(update.target, {**scope, **layout.scope}))

@@ -24,7 +24,7 @@ from surefoot.explore.limits import TIME
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Never, Probability
 from surefoot.query.markov import MarkovAnswer, Until
-from surefoot.solvers.markov import MarkovUndecided, solve_markov
+from surefoot.solvers.markov import GoalMayBeMissed, MarkovUndecided, solve_markov
 from surefoot.solvers.markov.interval_iteration import iterate_intervals
 from surefoot.solvers.markov.reward_unfolding import UnfoldedProcess
 from surefoot.term.term import FALSE
@@ -186,7 +186,8 @@ def _solve_side(limits: Explicit, what: Subproblem, budget: Budget) -> MarkovAns
     try:
         return call_in_time(budget, attempt, lambda: None, strictly=True)
     except MarkovUndecided as why:
-        other = Reason.INCOMPLETE if markov.cut.any() else Reason.NUMERICS
+        incomplete = isinstance(why, GoalMayBeMissed) or markov.cut.any()
+        other = Reason.INCOMPLETE if incomplete else Reason.NUMERICS
         return None if budget.is_spent() else Unknown(other, str(why))
 
 

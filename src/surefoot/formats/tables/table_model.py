@@ -259,14 +259,11 @@ def _episode_properties(known: _Known, limit: int | None) -> dict[str, Property]
             found[f"Pmax {name}"] = replace(average, optimise="max")
     over = Var(TERMINATED)
     signs = {o.reward > 0 for row in known.table.rows for several in row for o in several or () if o.reward}
-    if signs == {True} or not signs:
-        found["return"] = Expected(REWARD, over, over="avg", steps=last)
-    else:
+    found["return"] = Expected(REWARD, over, over="avg", steps=last)
+    if False in signs:  # the parts have a value (infinity, too) where the difference of both has none
         if True in signs:
             found["gain"] = Expected(GAIN, over, over="avg", steps=last)
         found["loss"] = Expected(LOSS, over, over="avg", steps=last)
-        mixed = "rewards are negative: the return is " + ("gain - loss" if True in signs else "-loss")
-        known.absent["return"] = mixed
     found["steps"] = Expected(STEPS, over, over="avg", steps=last)
     return found
 

@@ -18,9 +18,10 @@ from surefoot.problem.property import Never
 from surefoot.query.bounds import tighten_box
 from surefoot.query.formula import negation_normal_form
 from surefoot.reductions.discretise import discretise
+from surefoot.reductions.simultaneous_updates import compose_updates, named_kinds
 from surefoot.term.interval import Span, span_of
 from surefoot.term.term import TRUE, Const, Term, Var, disjunction_of, free_names, split_conjunction
-from surefoot.term.traverse import Leaf, fold_term, rebuild_term, substitute_names
+from surefoot.term.traverse import Leaf, fold_term, rebuild_term
 from surefoot.term.value_types import Arithmetic, Int, Real, ValueType
 
 Range: TypeAlias = tuple[Fraction, Fraction]
@@ -63,7 +64,9 @@ def read_switched_system(problem: Problem) -> SwitchedSystem:
         assert edge.action is not None
         if edge.action in maps:
             raise Unsupported(f"the action `{edge.action}` has several edges")
-        maps[edge.action] = _compose_updates(edge)
+        kinds = named_kinds(environment, edge.chosen)
+        updates = compose_updates(edge.outcomes[0].updates, kinds, environment.arithmetic)
+        maps[edge.action] = {u.target.name: u.value for u in updates if isinstance(u.target, Var)}
     bad = expand_definitions(asked.bad, environment)
     kinds = {v.name: v.kind for v in environment.variables}
     names = _relevant_names(bad, maps, kinds)
@@ -92,19 +95,6 @@ def _edge_objection(edge: Edge) -> str | None:
     if any(not isinstance(update.target, Var) for update in edge.outcomes[0].updates):
         return f"the action `{edge.action}` writes arrays"
     return None
-
-
-def _compose_updates(edge: Edge) -> dict[str, Term]:
-    """New values over old ones: what comes later reads what came before."""
-    values: dict[str, Term] = {}
-    updates = edge.outcomes[0].updates
-    for index in sorted({update.index for update in updates}):
-        before = dict(values)
-        for update in updates:
-            if update.index == index:
-                assert isinstance(update.target, Var)
-                values[update.target.name] = substitute_names(update.value, before)
-    return values
 
 
 def _relevant_names(

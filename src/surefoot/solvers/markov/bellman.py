@@ -53,6 +53,8 @@ def solve_bellman_equation(
     question: BellmanEquation, wish: Precision, scheduler: NDArray[np.int64], infinite: NDArray[np.bool_]
 ) -> MarkovAnswer:
     """`scheduler`: choices in states of known value; those of the open states are filled in."""
+    amounts, signed = question.numbers.amounts, question.numbers.signed
+    largest = max(map(abs, amounts), default=0) if signed and amounts is not None else 0
     for bits in () if wish.exact else BITS:
         if wish.seconds_left() <= 0:
             raise MarkovUndecided("the time is over")
@@ -62,8 +64,9 @@ def solve_bellman_equation(
         )
         if found is None:
             continue
-        low, high = small.state_values(np.maximum(found.low, 0)), small.state_values(found.high)
-        if _is_narrow_enough(low, high, wish, infinite):
+        below = found.low if signed else np.maximum(found.low, 0)
+        low, high = small.state_values(below), small.state_values(found.high)
+        if _is_narrow_enough(low, high, wish, infinite, largest << bits):
             complete = _complete_scheduler(question, small, found.policy, scheduler)
             return MarkovAnswer(low, high, small.scale, infinite, complete)
     if wish.seconds_left() <= 0:
@@ -94,11 +97,12 @@ def _object_array(values: list[Fraction]) -> IntegerVector:
 
 
 def _is_narrow_enough(
-    low: IntegerVector, high: IntegerVector, wish: Precision, infinite: NDArray[np.bool_]
+    low: IntegerVector, high: IntegerVector, wish: Precision, infinite: NDArray[np.bool_], least: int
 ) -> bool:
+    """Relative to the value, or to `least`: what may cancel out to 0 is measured by the largest reward."""
     part = wish.wanted[~infinite[wish.wanted]]
     top, bottom = wish.width.numerator, wish.width.denominator
-    return all((h - v) * bottom <= top * v for v, h in zip(low[part], high[part], strict=True))
+    return all((h - v) * bottom <= top * max(v, least) for v, h in zip(low[part], high[part], strict=True))
 
 
 def _proper_policy(question: BellmanEquation, small: QuotientProcess) -> NDArray[np.int64]:

@@ -27,6 +27,11 @@ class IntegerWeights:
     grain: int
     amounts: IntegerVector | None  # [outcomes]
 
+    @property
+    def signed(self) -> bool:
+        """Is an amount below 0?"""
+        return self.amounts is not None and bool((self.amounts < 0).any())
+
 
 def integer_weights(markov: Markov, rewards: NDArray[np.int32] | None = None) -> IntegerWeights:
     used = np.unique(markov.weights)

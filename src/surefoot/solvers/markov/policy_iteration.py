@@ -90,7 +90,10 @@ def _howard_iteration(
         if not np.isfinite(values).all():
             return None
         gain = sign * (table.constants + table.matrix @ values - values[table.owners])
-        better = gain > TOLERANCE * np.abs(values[table.owners])
+        size = np.abs(values)
+        if table.constants.min(initial=0.0) < 0:  # values near 0 are differences of larger ones
+            size = np.maximum(size, size.max(initial=0.0))
+        better = gain > TOLERANCE * size[table.owners]
         if not better.any():
             return found
         policy = _improve_policy(table, policy, gain, better)

@@ -4,7 +4,8 @@ States that were seen but not explored (`cut`) may do anything: the bounds cover
 
 Probabilities of `left U right` without limits, least and greatest.
 
-Expected rewards until a goal, least and greatest; infinite where the goal may be (must be) missed.
+Expected rewards until a goal, least and greatest; infinite where the goal may be (must be) missed. Rewards
+below 0 are covered where no choice lets the goal be missed: then every policy ends, and the sum is finite.
 """
 
 from __future__ import annotations
@@ -29,6 +30,10 @@ from surefoot.solvers.markov.qualitative import NEVER, MarkovGraph
 from surefoot.solvers.markov.step_bounded import solve_step_bounded
 
 
+class GoalMayBeMissed(MarkovUndecided):
+    """Rewards below 0 are summed up until a goal that is not sure to come."""
+
+
 def solve_expected_reward(graph: MarkovGraph, asked: Accumulate, wish: Precision) -> MarkovAnswer:
     markov = graph.markov
     anywhere = np.ones(markov.states, dtype=np.bool_)
@@ -36,9 +41,12 @@ def solve_expected_reward(graph: MarkovGraph, asked: Accumulate, wish: Precision
     scheduler = np.full(markov.states, NEVER, dtype=np.int64)
     component = np.full(markov.states, -1, dtype=np.int64)
     sure_rank, sure_step = graph.prob1_exists(asked.until, anywhere)
-    if asked.optimise == "max":
+    if asked.optimise == "max" or given.signed:
         finite = graph.prob1_forall(asked.until, anywhere)
         usable = np.ones(len(graph.owners), dtype=np.bool_)
+        if given.signed and not finite.all():
+            why = "a reward is negative and the goal may be missed, where sums need not have a limit"
+            raise GoalMayBeMissed(f"{why}; with a number of steps they do")
     else:
         finite = sure_rank != NEVER
         usable = graph.closed_choices(finite)
@@ -124,10 +132,6 @@ def solve_markov(
 
     Raises `Undecided` where that is not possible. With states that were cut off the bounds may be wider.
     """
-    if isinstance(asked, Accumulate):
-        used = np.unique(asked.rewards)
-        if any(markov.values[i] < 0 for i in used):
-            raise MarkovUndecided("a reward is negative")
     if not markov.cut.any():
         return _solve_question(
             MarkovGraph(markov), asked, Precision(width, markov.initial, exact, seconds_left)

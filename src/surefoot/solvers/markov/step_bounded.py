@@ -1,13 +1,15 @@
 """Values of so many steps, backwards from the last: float64 with a proved error, or integers.
 
-All numbers are >= 0, so errors stay relative: a step multiplies and adds numbers that are each off by a
-factor 1 + u at most, u = 2^-53. Where a value is 0 is computed apart, with truth values alone.
+Where all numbers are >= 0 errors stay relative: a step multiplies and adds numbers that are each off by a
+factor 1 + u at most, u = 2^-53. With rewards below 0 they are relative to the largest that a run could pay
+if every amount counted as its absolute value: a step adds as much to both, and an optimum of choices is off
+by no more than the worst of them. Where a value is 0 is computed apart, with truth values alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, cast
 
@@ -55,10 +57,17 @@ def solve_step_bounded(
     error = 4.0 * (steps.count + 1) * (longest + 4) * 2.0**-53
     if error > 0.5 or not np.isfinite(values).all():
         raise MarkovUndecided("too many steps for floating point")
-    positive = _positive_states(graph, steps)
+    signed = steps.costs is not None and bool((steps.costs < 0).any())
+    absolute = _absolute_costs(steps) if signed else steps
+    sizes = _float_induction(graph, absolute, unit) if signed else values
+    if not np.isfinite(sizes).all():
+        raise MarkovUndecided("rewards are too large for floating point")
+    positive = _positive_states(graph, absolute)
     centre = round_to_integers(values, SCALE * steps.grain)
-    slack = round_to_integers(values * error * 1.01 + LEAST, SCALE * steps.grain) + 1
-    low, high = np.maximum(centre - slack, 0), centre + slack
+    slack = round_to_integers(sizes * error * 1.01 + LEAST, SCALE * steps.grain) + 1
+    low, high = centre - slack, centre + slack
+    if not signed:
+        low = np.maximum(low, 0)
     low[~positive] = 0
     high[~positive] = 0
     if isinstance(asked, Until):
@@ -107,6 +116,12 @@ def _build_recursion(graph: MarkovGraph, asked: Until | Accumulate | Instant) ->
             return _BackwardRecursion(
                 optimise, count, whole - least, None, lambda i, values, one: values, grain, least
             )
+
+
+def _absolute_costs(steps: _BackwardRecursion) -> _BackwardRecursion:
+    """The largest sum that a run could pay if every amount were taken as its absolute value."""
+    assert steps.costs is not None
+    return replace(steps, optimise="max", costs=abs(steps.costs))
 
 
 def _optimise_choices(

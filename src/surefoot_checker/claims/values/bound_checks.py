@@ -73,9 +73,17 @@ def _require_all(kept: list[Choice], several: Sequence[Choice], state: int, side
 def check_reward_bounds(
     process: Process, optimise: str, goal: Flags, low: Vector, high: Vector, scale: int
 ) -> Flags:
-    """Bounds of the expected reward until the goal; returns where it is infinite."""
+    """Bounds of the expected reward until the goal; returns where it is infinite.
+
+    Where something may be paid that is below 0, no state may have a way to miss the goal: then every way to
+    choose ends surely, after a number of steps whose expectation is finite, and the inequalities make bounds
+    whatever the signs are.
+    """
     choices = [[] if goal[s] else several for s, several in enumerate(process.choices)]
-    finite = (_never_missed if optimise == "max" else _surely_reached)(choices, goal)
+    sure = optimise == "max" or process.signed
+    finite = (_never_missed if sure else _surely_reached)(choices, goal)
+    if process.signed and not all(finite):
+        raise Refused("a negative reward, and the goal may be missed")
     for state, flag in enumerate(goal):
         if flag:
             low[state] = high[state] = 0
@@ -83,7 +91,7 @@ def check_reward_bounds(
     for state, several in enumerate(choices):
         if goal[state] or not finite[state]:
             continue
-        if not 0 <= low[state] <= high[state]:
+        if not low[state] <= high[state] or (low[state] < 0 and not process.signed):
             raise Refused(f"state {state}: the bounds are not 0 <= low <= high")
         usable = [c for c in several if all(finite[t] for t in c[2])]
         rises = [c for c in usable if _choice_gain(c, state, low, scale) >= 0]

@@ -1,8 +1,8 @@
 """All reachable states of a model with their choices, derived from its edges; numbers are exact.
 
 A choice is (denominator, weights, targets, reward): probabilities are weights / denominator, and the reward
-is what is expected of the kind that is asked for. Counters (rewards summed up along the run, for bounds on
-them) stand behind the entries of a state; beyond their bound they stand still.
+is what is expected of the kind that is asked for; it may be negative. Counters (rewards summed up along the
+run, for bounds on them) stand behind the entries of a state; beyond their bound they stand still.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ class Process:
     choices: list[Sequence[Choice]]
     starts: list[int]  # sorted by their entries
     order: list[int]  # all states, sorted by their entries
+    signed: bool = False  # may an outcome pay less than 0?
 
 
 class _Exploration:
@@ -44,6 +45,7 @@ class _Exploration:
         self.rows: list[Row] = []
         self.shares: dict[tuple[Fraction, ...], tuple[int, tuple[int, ...]]] = {}
         self.plans: dict[ModelStep, _Plan | None] = {}
+        self.signed = False
 
     def number(self, row: Row) -> int:
         found = self.numbers.setdefault(row, len(self.rows))
@@ -77,12 +79,12 @@ class _Exploration:
         for ending, share in pairs:
             after = ending.after(extended)
             if self.counters:
-                paid = [self._reward_amount(c.reward or "", ending, extended) for c in self.counters]
+                paid = [self._counted_amount(c.reward or "", ending, extended) for c in self.counters]
                 sums = zip(self.counters, row[self.moves.model.width :], paid, strict=True)
                 after = (*after, *(_count_reward(*each) for each in sums))
             targets.append(self.number(after))
             if self.reward is not None:
-                expected += share * self._reward_amount(self.reward, ending, extended)
+                expected += share * self._paid_amount(self.reward, ending, extended)
         return unit, weights, tuple(targets), expected
 
     def _reward_amount(self, reward: str, ending: ModelStepOutcome, row: Row) -> Fraction:
@@ -91,8 +93,19 @@ class _Exploration:
         if reward:
             terms = (t for part in ending.parts for name, t in part.rewards if name == reward)
             amount = sum((Fraction(self.moves.model.function(t)(row)) for t in terms), _NOTHING)
+        return amount
+
+    def _counted_amount(self, reward: str, ending: ModelStepOutcome, row: Row) -> Fraction:
+        """Of what is summed up for a bound: a sum that could fall again would have to be followed further."""
+        amount = self._reward_amount(reward, ending, row)
         if amount < 0:
-            raise Refused("a negative reward")
+            raise Refused("a bound on a reward that is negative")
+        return amount
+
+    def _paid_amount(self, reward: str, ending: ModelStepOutcome, row: Row) -> Fraction:
+        """Of what is asked about; any amount below 0 is noted, even where its choice pays more on average."""
+        amount = self._reward_amount(reward, ending, row)
+        self.signed = self.signed or amount < 0
         return amount
 
     def _expected_reward(self, step: ModelStep) -> Fraction | None:
@@ -103,7 +116,7 @@ class _Exploration:
         ]
         if step.weights is None or not all(self.moves.model.syntax(t).constant for t in terms):
             return None
-        paid = [self._reward_amount(self.reward, e, ()) for e in step.endings]
+        paid = [self._paid_amount(self.reward, e, ()) for e in step.endings]
         return sum((w * p for w, p in zip(step.weights, paid, strict=True)), _NOTHING) / step.unit
 
 
@@ -162,15 +175,15 @@ def explore_reachable(
             raise Refused("too many states")
     found.numbers.clear()
     order = sorted(range(len(rows)), key=rows.__getitem__)
-    return Process(rows, choices, sorted(range(first), key=rows.__getitem__), order)
+    return Process(rows, choices, sorted(range(first), key=rows.__getitem__), order, found.signed)
 
 
 def with_state_rewards(process: Process, worth: Function) -> Process:
     """The same process, in which every step pays what the state that it leaves is worth."""
     choices: list[Sequence[Choice]] = []
+    signed = False
     for row, several in zip(process.rows, process.choices, strict=True):
         amount = Fraction(worth(row)) if several else _NOTHING
-        if amount < 0:
-            raise Refused("a negative reward")
+        signed = signed or amount < 0
         choices.append(tuple((unit, weights, targets, amount) for unit, weights, targets, _ in several))
-    return Process(process.rows, choices, process.starts, process.order)
+    return Process(process.rows, choices, process.starts, process.order, signed)
