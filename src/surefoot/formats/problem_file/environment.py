@@ -33,6 +33,10 @@ def read_environment_tables(name: str, top: Mapping[str, TomlEntry], declared: D
         _read_synchronisations(top, components, declared),
         _read_arithmetic(top),
         _read_flow(top["flow"], declared, components) if "flow" in top else None,
+        top["overapproximate"].truth() if "overapproximate" in top else False,
+        _read_definitions(top, declared),
+        top["normalised"].strings() if "normalised" in top else (),
+        top["notes"].strings() if "notes" in top else (),
         start_laws=_read_start_laws(top, declared),
     )
 
@@ -43,6 +47,19 @@ def _read_start_laws(top: Mapping[str, TomlEntry], declared: Declarations) -> tu
         declared.places[f"environment.start_laws[{len(laws)}]"] = entry
         laws.append((name, entry.inside(lambda text: parse_law(text, declared.constants))))
     return tuple(laws)
+
+
+def _read_definitions(
+    top: Mapping[str, TomlEntry], declared: Declarations
+) -> tuple[tuple[str, Term], ...]:
+    """Names that questions may use, each over the state and the names before it."""
+    meant: dict[str, Term] = {}
+    for name, entry in top["definitions"].table().items() if "definitions" in top else ():
+        if name in declared.acting or name in declared.constants:
+            what = f"`{name}` is both defined and a {'constant' if name in declared.constants else 'variable'}"
+            entry.fail(what, "rename one of them")
+        meant[name] = entry.term(declared.acting, {**declared.constants, **meant})
+    return tuple(meant.items())
 
 
 def _read_arithmetic(top: Mapping[str, TomlEntry]) -> Arithmetic:
@@ -96,7 +113,7 @@ def _read_synchronisations(
     vectors: list[Synchronisation] = []
     for entry in top["synchronisations"].entries() if "synchronisations" in top else ():
         declared.places[f"environment.synchronisations[{len(vectors)}]"] = entry
-        fields = entry.table("actions", "result")
+        fields = entry.table("actions", "result", "silent")
         if "actions" not in fields:
             entry.fail(
                 "a synchronisation has no `actions`", 'write actions = { car = "go", light = "green" }'
@@ -108,6 +125,10 @@ def _read_synchronisations(
         labels = set(actions.values())
         common = labels.pop() if len(labels) == 1 else None
         result = fields["result"].string() if "result" in fields else common
+        if "silent" in fields and fields["silent"].truth():
+            if "result" in fields:
+                fields["result"].fail("a `result` beside `silent = true`", "keep one of them")
+            result = None
         vectors.append(Synchronisation(tuple(actions.get(c) for c in known), result))
     return tuple(vectors)
 
