@@ -97,6 +97,7 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
         load as load, probability as probability, shield as shield,
     )
     from surefoot.interface.result import CheckResult as CheckResult
+    from surefoot.interface.save_problem import save as save
     from surefoot.interface.table import (
         TableEnvironment as TableEnvironment, from_table as from_table, from_transitions as from_transitions,
     )
@@ -346,6 +347,7 @@ _USER_SECTIONS: tuple[dict[str, str], ...] = (  # module below `surefoot` -> its
     {  # Questions and answers
         ".interface.certificate": "check_certificate",
         ".interface.questions": "check faults heatmap load probability shield",
+        ".interface.save_problem": "save",
         ".interface.faults": "PolicyFaults",
         ".interface.result": "CheckResult",
         ".run": "verify",

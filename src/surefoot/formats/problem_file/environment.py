@@ -23,7 +23,7 @@ def read_environment_tables(name: str, top: Mapping[str, TomlEntry], declared: D
     initial: Term = TRUE
     if "initial" in top:
         declared.places["environment.initial"] = top["initial"]
-        initial = top["initial"].term(declared.state, declared.constants)
+        initial = top["initial"].term(declared.seen, declared.constants)
     return Environment(
         name,
         declared.variables,

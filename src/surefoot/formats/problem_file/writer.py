@@ -50,10 +50,9 @@ def write_problem_file(
 
     `networks` are the files that the networks of the policy may have come from, and those of statistics.
     """
+    environment = _sort_updates(environment)
     asked = dict(properties or {})
     labels = () if environment.controls else environment_labels(environment)
-    if isinstance(policy, ProgramPolicy) and not policy.actions:
-        policy = replace(policy, actions=labels)  # as readers do
     top = _environment_table(environment)
     if policy is not None:
         top["policy"] = _policy_table(policy, labels, path, networks)
@@ -106,6 +105,19 @@ def _check_same(
         raise _unequal_part("a property")
     if _policy_content(acting) != _policy_content(policy):
         raise _unequal_part("the policy")
+
+
+def _sort_updates(environment: Environment) -> Environment:
+    """The same environment with updates in the order in which they happen."""
+
+    def sort_outcome(outcome: Outcome) -> Outcome:
+        return replace(outcome, updates=tuple(sorted(outcome.updates, key=lambda u: u.index)))
+
+    parts = tuple(
+        replace(c, edges=tuple(replace(e, outcomes=tuple(map(sort_outcome, e.outcomes))) for e in c.edges))
+        for c in environment.components
+    )
+    return replace(environment, components=parts)
 
 
 def _unequal_part(what: str) -> Unsupported:
@@ -304,6 +316,9 @@ def _policy_table(
             return _network_table(policy, path, networks)
         case ProgramPolicy(branches, actions):
             rules = [_branch_table(b.when, b.then, path, networks) for b in branches]
+            if labels and not actions:
+                what = "the program has no action of its own, although the environment has actions"
+                raise Unsupported(what, fix="list its actions")
             told = {} if actions == labels else {"actions": list(actions)}
             return {"program": {**told, "branches": rules}}
         case ShieldedPolicy():
