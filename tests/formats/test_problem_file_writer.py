@@ -17,8 +17,8 @@ from surefoot.errors import InvalidProblem, SurefootError, Unsupported
 from surefoot.formats.jani import read_jani
 from surefoot.formats.prism import read_prism
 from surefoot.formats.problem_file import read_problem_file, read_problems, write_problem_file, write_problems
+from surefoot.formats.problem_file.canonical_terms import canonical_environment
 from surefoot.formats.problem_file.reader import parse_problem_text
-from surefoot.formats.problem_file.writer import _sort_updates
 from surefoot.formats.toml_document import parse_toml_document
 from surefoot.formats.toml_text import write_toml_document
 from surefoot.problem.environment import (
@@ -51,7 +51,7 @@ def again(environment: Environment, policy: Any = None, **properties: Any) -> st
     """The text; that all parts are the same is looked at here once more."""
     text = write_problem_file(environment, properties, policy, path=NOWHERE)
     copy, acting, asked = parse_problem_text(text, NOWHERE)
-    environment = _sort_updates(environment)
+    environment = canonical_environment(environment)
     for part in fields(Environment):
         assert getattr(copy, part.name) == getattr(environment, part.name), part.name
     assert asked == properties

@@ -16,6 +16,7 @@ from surefoot.errors import InvalidProblem, SurefootError, Unsupported
 from surefoot.formats.loaded_policy import LoadedPolicy
 from surefoot.formats.normalization import prepend_normalization, read_normalization
 from surefoot.formats.policy_file import load_policy
+from surefoot.formats.problem_file.canonical_terms import canonical_environment, with_canonical_terms
 from surefoot.formats.problem_file.environment import MAIN
 from surefoot.formats.problem_file.reader import parse_problem_text
 from surefoot.formats.toml_document import MOST_BYTES
@@ -50,8 +51,12 @@ def write_problem_file(
 
     `networks` are the files that the networks of the policy may have come from, and those of statistics.
     """
-    environment = _sort_updates(environment)
-    asked = dict(properties or {})
+    arithmetic = environment.arithmetic
+    environment = canonical_environment(environment)
+    asked: dict[str, Property] = {
+        name: with_canonical_terms(one, arithmetic) for name, one in (properties or {}).items()
+    }
+    policy = with_canonical_terms(policy, arithmetic)
     labels = () if environment.controls else environment_labels(environment)
     top = _environment_table(environment)
     if policy is not None:
@@ -105,19 +110,6 @@ def _check_same(
         raise _unequal_part("a property")
     if _policy_content(acting) != _policy_content(policy):
         raise _unequal_part("the policy")
-
-
-def _sort_updates(environment: Environment) -> Environment:
-    """The same environment with updates in the order in which they happen."""
-
-    def sort_outcome(outcome: Outcome) -> Outcome:
-        return replace(outcome, updates=tuple(sorted(outcome.updates, key=lambda u: u.index)))
-
-    parts = tuple(
-        replace(c, edges=tuple(replace(e, outcomes=tuple(map(sort_outcome, e.outcomes))) for e in c.edges))
-        for c in environment.components
-    )
-    return replace(environment, components=parts)
 
 
 def _unequal_part(what: str) -> Unsupported:
