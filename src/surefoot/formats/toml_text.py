@@ -1,7 +1,7 @@
 """Tables and lists as the text of a TOML file: what `parse_toml_document` reads back as the same values.
 
-Values are texts, whole numbers, truth values, lists and tables. Other numbers are given as texts, because a
-TOML number with decimals is a double for everybody else.
+Values are texts, whole numbers, doubles, truth values, lists and tables. Exact fractions are given as texts,
+because a TOML number with decimals is a double for everybody else.
 """
 
 from __future__ import annotations
@@ -82,6 +82,8 @@ def _inline_value(value: Any) -> str:
             return "true" if value else "false"
         case int():
             return str(value)
+        case float():
+            return repr(value)  # the shortest decimal that means this double
         case str():
             return show_toml_text(value)
         case list():

@@ -104,6 +104,15 @@ def find_property_lines(path: str | Path) -> dict[str, int]:
         return {name: line for name, entry in entries.items() if (line := entry.line()) is not None}
 
 
+def list_network_files(path: Path) -> list[NetworkFile]:
+    """The networks that the policy of a problem file names, each with how it is wired there."""
+    own = _read_file(path, {}, False).policy
+    named = [own] if isinstance(own, NetworkFile) else []
+    if isinstance(own, ProgramTable):
+        named += [then for _, then in own.branches if isinstance(then, NetworkFile)]
+    return named
+
+
 @dataclass(frozen=True, slots=True)
 class _File:
     """A problem file before its network has been read."""

@@ -6,21 +6,24 @@ What is written is read again before it is given to anybody: what a problem file
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from surefoot.errors import InvalidProblem, SurefootError, Unsupported
 from surefoot.formats.loaded_policy import LoadedPolicy
-from surefoot.formats.normalization import prepend_normalization, read_normalization
+from surefoot.formats.normalization import Normalization, prepend_normalization, read_normalization
+from surefoot.formats.output_nodes import append_output_terms
 from surefoot.formats.policy_file import load_policy
 from surefoot.formats.problem_file.canonical_terms import canonical_environment, with_canonical_terms
 from surefoot.formats.problem_file.environment import MAIN
-from surefoot.formats.problem_file.reader import parse_problem_text
+from surefoot.formats.problem_file.policy import NetworkFile
+from surefoot.formats.problem_file.reader import list_network_files, parse_problem_text
 from surefoot.formats.toml_document import MOST_BYTES
 from surefoot.formats.toml_text import write_toml_document
+from surefoot.formats.wiring import read_wiring, wiring_path
 from surefoot.problem.environment import Choice, Component, Control, Edge, Environment, Law, Outcome, Update
 from surefoot.problem.flow import Flow
 from surefoot.problem.network import Network
@@ -36,6 +39,7 @@ from surefoot.term.value_types import Arithmetic, Array, Bool, Int, ValueType
 
 _REPEATED = ("edges", "components", "outcomes", "synchronisations")
 _HERE = Component("", ()).locations  # of a component that does not say
+WIRING_SUFFIX = ".wiring.toml"  # of what stands beside a network
 _MOST_GROUPS = 1_000  # of updates that happen one after the other
 
 
@@ -349,27 +353,78 @@ def _network_table(policy: NeuralPolicy, path: Path, files: Sequence[Path]) -> d
 
 
 def _find_network_file(network: Network, path: Path, files: Sequence[Path]) -> dict[str, Any]:
-    """Which of the files holds this network, alone or behind the statistics in another one."""
+    """The file that holds this network, and what stands before and after what was read from it."""
     wanted = network.digest()
-    for file in files:
+    for candidate in _list_candidates(files):
         try:
-            loaded = load_policy(file).network
+            found = candidate.wired_network()
         except SurefootError:
-            continue  # the model itself, a wiring, statistics: no network
-        if loaded.digest() == wanted:
-            return {"file": _relative_name(file, path)}
-        for other in files:
-            try:
-                normalised = prepend_normalization(loaded, read_normalization(other))
-            except SurefootError:
-                continue
-            if normalised.digest() == wanted:
-                return {"file": _relative_name(file, path), "normalize": _relative_name(other, path)}
+            continue  # no network, or statistics of another one
+        if found.digest() == wanted:
+            return candidate.table(path)
     if not files:
         what = "a network that was built and not read has no file to be named"
         raise Unsupported(what, fix="save it as ONNX and read it, or leave the policy out (--no-policy)")
     what = "no file holds the network as it is wired (with nodes before or after what was read)"
     raise Unsupported(what, fix="leave the policy out (--no-policy), and name it with `check --policy`")
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A file that may hold a network, and how its network may have been changed."""
+
+    file: Path
+    output: str | None = None
+    statistics: Normalization | Path | None = None
+    controls: tuple[Term, ...] = ()
+
+    def wired_network(self) -> Network:
+        network = load_policy(self.file, output=self.output).network
+        if self.statistics is not None:
+            given = self.statistics
+            told = read_normalization(given) if isinstance(given, Path) else given
+            network = prepend_normalization(network, told)
+        return append_output_terms(network, self.controls) if self.controls else network
+
+    def table(self, path: Path) -> dict[str, Any]:
+        table: dict[str, Any] = {"file": _relative_name(self.file, path)}
+        if self.output is not None:
+            table["output"] = self.output
+        match self.statistics:
+            case Path() as file:
+                table["normalize"] = _relative_name(file, path)
+            case Normalization(mean, variance, epsilon, clip):
+                told = {"mean": [float(m) for m in mean], "variance": [float(v) for v in variance]}
+                table["normalize"] = {**told, "epsilon": float(epsilon), "clip": float(clip)}
+        if self.controls:
+            table["controls"] = [show_term(t) for t in self.controls]
+        return table
+
+
+def _list_candidates(files: Sequence[Path]) -> Iterator[_Candidate]:
+    """Files as they are, as problem files wire them, and behind the statistics in other files."""
+    others = [f for f in files if f.suffix != ".toml"]
+    yield from map(_Candidate, others)
+    for file in files:
+        if file.suffix == ".toml" and not file.name.endswith(WIRING_SUFFIX):
+            try:
+                named = list_network_files(file)
+            except SurefootError:
+                continue
+            yield from map(_candidate_of, named)
+    yield from (_Candidate(f, statistics=other) for f in others for other in others if f != other)
+
+
+def _candidate_of(named: NetworkFile) -> _Candidate:
+    """As a problem file wires it, or as the file beside the network does."""
+    wiring = named.wiring
+    if wiring is None:
+        try:
+            wiring = read_wiring(wiring_path(named.path))
+        except SurefootError:
+            return _Candidate(named.path, named.output)
+    output = wiring.output if named.output is None else named.output
+    return _Candidate(named.path, output, wiring.normalize, wiring.controls)
 
 
 def _relative_name(file: Path, path: Path) -> str:
