@@ -31,7 +31,9 @@ def test_traced_functions(name: str) -> None:
     write_problem_file(plain_environment(world), path=NOWHERE)
 
 
-@pytest.mark.parametrize("name", ["CartPole-v1", "MountainCarContinuous-v0", "Acrobot-v1", "FrozenLake-v1", "Taxi-v3"])
+@pytest.mark.parametrize(
+    "name", ["CartPole-v1", "MountainCarContinuous-v0", "Acrobot-v1", "FrozenLake-v1", "Taxi-v3"]
+)
 def test_library_environments(name: str, tmp_path: Path) -> None:
     world = sf.gym(name)
     sf.save(world, tmp_path / "world.toml")
@@ -81,14 +83,18 @@ DRIVEN = '[controls]\nu = "[-1, 1]"\n[[edges]]\nupdates = { x = "x + u / 2" }'
 PICKED = '[[edges]]\naction = "up"\nupdates = { y = "min(3, y + 1)" }\n[[edges]]\naction = "down"'
 WIRINGS = {
     "plain": (PICKED, 'file = "nets/one.nnet"\nobserve = ["x", "y / 3"]\nactions = ["up", "down"]'),
-    "sampled": (PICKED, 'file = "nets/one.nnet"\nobserve = ["x", "y"]\nactions = ["down", "up"]\nchoose = "sample"'),
+    "sampled": (
+        PICKED,
+        'file = "nets/one.nnet"\nobserve = ["x", "y"]\nactions = ["down", "up"]\nchoose = "sample"',
+    ),
     "edges": (PICKED, 'file = "nets/one.nnet"\nobserve = ["x", "1/3"]\nedges_of = "main"\norder = [1, 0]'),
     "value": (DRIVEN, 'file = "nets/two.nnet"\nobserve = ["x", "y"]'),
     "controls": (DRIVEN, 'file = "nets/one.nnet"\nobserve = ["x", "y"]\ncontrols = ["2 * output[1] - 0.1"]'),
     "statistics": (DRIVEN, 'file = "nets/two.nnet"\nobserve = ["x", "y"]\nnormalize = "nets/seen.json"'),
     "given statistics": (
         DRIVEN,
-        'file = "nets/two.nnet"\nobserve = ["x", "y"]\nnormalize = { mean = [0.1, 1e-9], variance = [2, 0.3], clip = 5 }',
+        'file = "nets/two.nnet"\nobserve = ["x", "y"]\n'
+        "normalize = { mean = [0.1, 1e-9], variance = [2, 3], clip = 5 }",
     ),
     "beside": (DRIVEN, 'file = "nets/wired.nnet"'),
     "in a program": (
@@ -109,7 +115,9 @@ def folder(tmp_path: Path) -> Path:
     one = dense_network([([[1, 0.5]], [0.1])])
     for name, network in (("one", two), ("two", one), ("wired", one)):
         write_nnet(network, nets / f"{name}.nnet")
-    (nets / "seen.json").write_text(json.dumps({"mean": [1, 2], "variance": [3, 4], "epsilon": 1e-8, "clip": 10}))
+    (nets / "seen.json").write_text(
+        json.dumps({"mean": [1, 2], "variance": [3, 4], "epsilon": 1e-8, "clip": 10})
+    )
     (nets / "wired.wiring.toml").write_text('observe = ["y", "x"]\ncontrols = ["output[0] / 4"]\n')
     return tmp_path
 

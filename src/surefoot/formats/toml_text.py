@@ -19,7 +19,7 @@ _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
 def write_toml_document(top: Mapping[str, Any], repeated: Collection[str]) -> str:
-    """The text of a file; lists under the keys `repeated` have a header such as `[[edges]]` for each table."""
+    """The text of a file; lists under the keys `repeated` have a header, as `[[edges]]`, for each table."""
     return "\n".join(_table_lines(top, "", repeated)).strip("\n") + "\n"
 
 
@@ -35,7 +35,7 @@ def show_toml_text(text: str) -> str:
 def _escape_character(character: str) -> str:
     if character in _ESCAPES:
         return _ESCAPES[character]
-    if character.isascii() and character.isprintable() or is_visible(character):
+    if (character.isascii() and character.isprintable()) or is_visible(character):
         return character
     code = ord(character)
     if 0xD800 <= code <= 0xDFFF:

@@ -1,4 +1,4 @@
-"""`surefoot export MODEL FILE`: the environment of a model as JANI or PRISM for other tools, or as a problem file."""
+"""`surefoot export MODEL FILE`: an environment as JANI or PRISM for other tools, or as a problem file."""
 
 from __future__ import annotations
 

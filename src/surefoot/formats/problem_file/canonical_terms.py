@@ -69,7 +69,7 @@ def _canonical_part(part: Apply, args: list[Term], arithmetic: Arithmetic) -> Te
             return _flat_connective(part, op, args)
         case Op.NEG, [Const(value) as number] if is_number(number):
             return Const(-value)
-        case Op.DIV, [Const(above) as one, Const(below) as two] if (
+        case Op.DIV, [Const() as one, Const(below) as two] if (
             arithmetic is Arithmetic.EXACT and is_number(one) and is_number(two) and below != 0
         ):
             return one / two

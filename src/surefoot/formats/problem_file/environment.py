@@ -49,14 +49,14 @@ def _read_start_laws(top: Mapping[str, TomlEntry], declared: Declarations) -> tu
     return tuple(laws)
 
 
-def _read_definitions(
-    top: Mapping[str, TomlEntry], declared: Declarations
-) -> tuple[tuple[str, Term], ...]:
+def _read_definitions(top: Mapping[str, TomlEntry], declared: Declarations) -> tuple[tuple[str, Term], ...]:
     """Names that questions may use, each over the state and the names before it."""
     meant: dict[str, Term] = {}
     for name, entry in top["definitions"].table().items() if "definitions" in top else ():
         if name in declared.acting or name in declared.constants:
-            what = f"`{name}` is both defined and a {'constant' if name in declared.constants else 'variable'}"
+            what = (
+                f"`{name}` is both defined and a {'constant' if name in declared.constants else 'variable'}"
+            )
             entry.fail(what, "rename one of them")
         meant[name] = entry.term(declared.acting, {**declared.constants, **meant})
     return tuple(meant.items())

@@ -153,7 +153,7 @@ def _read_tables(
 def parse_problem_text(
     text: str, path: Path, *, load: Load | None = None
 ) -> tuple[Environment, Policy | None, dict[str, Property]]:
-    """What the text of a problem file says; names of other files in it are relative to the folder of `path`."""
+    """What the text of a problem file says; names of files in it are relative to the folder of `path`."""
     with _name_file(path):
         file = _read_tables(path, parse_toml_document(text), {}, False)
     return file.environment, _select_policy(file, None, None, None, load), file.properties

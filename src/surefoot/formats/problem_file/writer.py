@@ -85,7 +85,9 @@ def write_problems(problems: Mapping[str, Problem], *, path: Path, networks: Seq
             raise InvalidProblem(
                 "the problems have different environments", fix="write one of them (--property)"
             )
-        if other.policy is not first.policy and _policy_content(other.policy) != _policy_content(first.policy):
+        if other.policy is not first.policy and _policy_content(other.policy) != _policy_content(
+            first.policy
+        ):
             raise InvalidProblem("the problems have different policies", fix="write one of them (--property)")
     asked = {name: problem.property for name, problem in problems.items()}
     return write_problem_file(first.environment, asked, first.policy, path=path, networks=networks)
