@@ -1,4 +1,4 @@
-"""`surefoot export MODEL FILE.toml`: problem files from every kind of model, or one line that says why not."""
+"""`surefoot export MODEL FILE.toml`: problem files of every kind of model, or one line that says why not."""
 
 from collections.abc import Callable
 from pathlib import Path
