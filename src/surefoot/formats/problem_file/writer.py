@@ -154,7 +154,7 @@ def _environment_table(environment: Environment) -> dict[str, Any]:
         if told := getattr(environment, key):
             top[key] = list(told)
     top["variables"] = _unique("variable", [(v.name, _kind_text(v.kind)) for v in environment.variables])
-    optional = {
+    optional: dict[str, list[tuple[str, Any]]] = {
         "starts": [(name, _law_text(law)) for name, law in environment.start_laws],
         "controls": [(c.name, _control_value(c)) for c in environment.controls],
         "definitions": [(name, show_term(term)) for name, term in environment.definitions],
