@@ -65,8 +65,7 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
     from surefoot.formats.policy_file import load_policy as load_policy
     from surefoot.formats.predicate_list import read_conditions as read_conditions
     from surefoot.formats.problem_file import (
-        find_property_lines as find_property_lines,
-        write_problem_file as write_problem_file, write_problems as write_problems,
+        find_property_lines as find_property_lines, write_problems as write_problems,
     )
     from surefoot.formats.result_json import (
         StoredResult as StoredResult,
@@ -444,7 +443,7 @@ _TOOL_SECTIONS: tuple[dict[str, str], ...] = (  # beside these, for the command 
         ),
         ".formats.jani": "read_jani write_jani",
         ".formats.prism": "read_prism write_prism",
-        ".formats.problem_file": "find_property_lines write_problem_file write_problems",
+        ".formats.problem_file": "find_property_lines write_problems",
         ".formats.schemas": "SCHEMAS read_schema",
         ".formats.onnx": "read_onnx_network",
         ".formats.normalization": "read_normalization",
