@@ -29,7 +29,7 @@ from surefoot.problem.property import Never
 from surefoot.problem.property_parser import parse_property
 from surefoot.term.parser import parse_term
 from surefoot.term.reserved_names import location_name
-from surefoot.term.term import TRUE, Const, Var
+from surefoot.term.term import TRUE, Apply, Const, Op, Term, Var
 from surefoot.term.value_types import Arithmetic, Array, Bool, Int, Real
 
 NOWHERE = Path("nowhere/model.toml")
@@ -156,6 +156,17 @@ REFUSED = {
     "an undeclared name": (world(initial=Var("z") > 0), None, "could not be read back"),
     "too large": (world(notes=("n" * 1_000_001,)), None, "1000000 are read"),
 }
+
+
+@pytest.mark.parametrize("sign", ["*", "and"])
+def test_shared_parts_are_counted_before_they_are_written(sign: str) -> None:
+    """A term of 60 parts whose text would have more characters than any disk."""
+    term: Term = Var("x") if sign == "*" else Var("x") > 1
+    for _ in range(60):
+        term = term * term if sign == "*" else Apply(Op.AND, (term, term))
+    where = {"initial": term > 3} if sign == "*" else {"definitions": (("far", term),)}
+    with pytest.raises(Unsupported, match=r"more than 10\^12 bytes, and 1000000 are read"):
+        write_problem_file(world(**where), path=NOWHERE)
 
 
 @pytest.mark.parametrize("case", REFUSED)

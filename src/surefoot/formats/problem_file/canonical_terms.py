@@ -34,6 +34,21 @@ def canonical_environment(environment: Environment) -> Environment:
     return replace(same, components=parts)
 
 
+def count_written_parts(*data: Any) -> int:
+    """How many names, numbers and operators the text of all terms has; shared parts are written again."""
+    done: dict[int, int] = {}
+    total = 0
+
+    def count(term: Term) -> Term:
+        nonlocal total
+        total += fold_term(term, lambda _: 1, lambda _, sizes: 1 + sum(sizes), done=done)
+        return term
+
+    for one in data:
+        _replace_terms(one, count)
+    return total
+
+
 def with_canonical_terms(data: Any, arithmetic: Arithmetic) -> Any:
     """Data with every term in it as it is read; networks have none."""
     done: dict[int, Term] = {}

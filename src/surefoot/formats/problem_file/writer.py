@@ -17,7 +17,11 @@ from surefoot.formats.loaded_policy import LoadedPolicy
 from surefoot.formats.normalization import Normalization, prepend_normalization, read_normalization
 from surefoot.formats.output_nodes import append_output_terms
 from surefoot.formats.policy_file import load_policy
-from surefoot.formats.problem_file.canonical_terms import canonical_environment, with_canonical_terms
+from surefoot.formats.problem_file.canonical_terms import (
+    canonical_environment,
+    count_written_parts,
+    with_canonical_terms,
+)
 from surefoot.formats.problem_file.environment import MAIN
 from surefoot.formats.problem_file.policy import NetworkFile
 from surefoot.formats.problem_file.reader import list_network_files, parse_problem_text
@@ -55,6 +59,8 @@ def write_problem_file(
 
     `networks` are the files that the networks of the policy may have come from, and those of statistics.
     """
+    if (parts := count_written_parts(environment, tuple((properties or {}).values()), policy)) > MOST_BYTES:
+        raise _too_large(f"more than {parts}" if parts < 10**12 else "more than 10^12")
     arithmetic = environment.arithmetic
     environment = canonical_environment(environment)
     asked: dict[str, Property] = {
@@ -69,8 +75,7 @@ def write_problem_file(
         top["properties"] = {name: show_property(one) for name, one in asked.items()}
     text = write_toml_document(top, _REPEATED)
     if (size := len(text.encode())) > MOST_BYTES:
-        what = f"the problem file would have {size} bytes, and {MOST_BYTES} are read"
-        raise Unsupported(what, fix="make the model smaller, or write it as JANI")
+        raise _too_large(str(size))
     _check_same(text, path, environment, asked, policy)
     return text
 
@@ -116,6 +121,11 @@ def _check_same(
         raise _unequal_part("a property")
     if _policy_content(acting) != _policy_content(policy):
         raise _unequal_part("the policy")
+
+
+def _too_large(size: str) -> Unsupported:
+    what = f"the problem file would have {size} bytes, and {MOST_BYTES} are read"
+    return Unsupported(what, fix="make the model smaller, or write it as JANI")
 
 
 def _unequal_part(what: str) -> Unsupported:
