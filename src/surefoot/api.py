@@ -64,7 +64,9 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
     from surefoot.formats.output_file import compact_json as compact_json, write_file as write_file
     from surefoot.formats.policy_file import load_policy as load_policy
     from surefoot.formats.predicate_list import read_conditions as read_conditions
-    from surefoot.formats.problem_file import find_property_lines as find_property_lines
+    from surefoot.formats.problem_file import (
+        find_property_lines as find_property_lines, write_problems as write_problems,
+    )
     from surefoot.formats.result_json import (
         StoredResult as StoredResult,
         annotate_trace as annotate_trace, annotated_result_to_json as annotated_result_to_json,
@@ -94,6 +96,7 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
         load as load, probability as probability, shield as shield,
     )
     from surefoot.interface.result import CheckResult as CheckResult
+    from surefoot.interface.save_problem import save as save
     from surefoot.interface.table import (
         TableEnvironment as TableEnvironment, from_table as from_table, from_transitions as from_transitions,
     )
@@ -344,6 +347,7 @@ _USER_SECTIONS: tuple[dict[str, str], ...] = (  # module below `surefoot` -> its
     {  # Questions and answers
         ".interface.certificate": "check_certificate",
         ".interface.questions": "check faults heatmap load probability shield",
+        ".interface.save_problem": "save",
         ".interface.faults": "PolicyFaults",
         ".interface.result": "CheckResult",
         ".run": "verify",
@@ -440,7 +444,7 @@ _TOOL_SECTIONS: tuple[dict[str, str], ...] = (  # beside these, for the command 
         ),
         ".formats.jani": "read_jani write_jani",
         ".formats.prism": "read_prism write_prism",
-        ".formats.problem_file": "find_property_lines",
+        ".formats.problem_file": "find_property_lines write_problems",
         ".formats.schemas": "SCHEMAS read_schema",
         ".formats.onnx": "read_onnx_network",
         ".formats.normalization": "read_normalization",

@@ -319,7 +319,104 @@ FILES = [
         ":1:8: not valid TOML: escaped character is not a Unicode scalar value; fix: write the character itself",
     ),
 ]
-ALL = [*LIMITS, *TERMS, *STRUCTURE, *FILES]
+DEFINED = "[definitions]\n"
+PAIR = (
+    '[[components]]\nname = "a"\nedges = [{ action = "go" }]\n[[components]]\nname = "b"\nedges = [{ action = "go" }]\n'
+    '[[synchronisations]]\nactions = { a = "go", b = "go" }\n'
+)
+RECORDED = [
+    Bad(
+        "defined-variable",
+        HEAD + DEFINED + 'x = "true"\n' + EDGES + POLICY + ASKED,
+        ":5:6: `x` is both defined and a variable; fix: rename one of them",
+    ),
+    Bad(
+        "defined-constant",
+        HEAD + "[constants]\nN = 3\n" + DEFINED + 'N = "x > 1"\n' + EDGES + POLICY + ASKED,
+        ":7:6: `N` is both defined and a constant; fix: rename one of them",
+    ),
+    Bad(
+        "defined-by-unknown",
+        HEAD + DEFINED + 'far = "z > 1"\n' + EDGES + POLICY + ASKED,
+        ":5:8: unknown name `z`; fix: known names: `x`, `y`",
+    ),
+    Bad(
+        "defined-by-later",
+        HEAD + DEFINED + 'far = "near"\nnear = "x > 1"\n' + EDGES + POLICY + ASKED,
+        ":5:8: unknown name `near`; fix: known names: `x`, `y`",
+    ),
+    Bad(
+        "definition-broken",
+        HEAD + DEFINED + 'far = "x >"\n' + EDGES + POLICY + ASKED,
+        ":5:11: the text ends where a number, a name or `(` is expected; fix: write what is missing",
+    ),
+    Bad(
+        "definitions-as-list",
+        "definitions = []\n" + HEAD + EDGES + POLICY + ASKED,
+        ':1:1: `definitions` has to be a table; fix: write definitions = { key = "value" }',
+    ),
+    Bad(
+        "defined-in-a-guard",
+        HEAD + DEFINED + 'far = "x > 1"\n' + EDGES + 'guard = "far"\n' + POLICY + ASKED,
+        ":8:10: unknown name `far`; fix: known names: `x`, `y`",
+    ),
+    Bad(
+        "defined-number-asked",
+        HEAD + DEFINED + 'far = "x + 1"\n' + EDGES + POLICY + '[properties]\nsafe = "never far"\n',
+        ":11:9: `x + 1` is an integer, but a truth value is needed; fix: compare it with something: `x + 1 > 0`",
+    ),
+    Bad(
+        "silent-and-result",
+        HEAD + PAIR + 'silent = true\nresult = "both"\n' + POLICY + ASKED,
+        ":13:11: a `result` beside `silent = true`; fix: keep one of them",
+    ),
+    Bad(
+        "silent-as-text",
+        HEAD + PAIR + 'silent = "yes"\n' + POLICY + ASKED,
+        ":12:11: `silent` has to be true or false; fix: write silent = true",
+    ),
+    Bad(
+        "notes-as-text",
+        'notes = "one"\n' + HEAD + EDGES + POLICY + ASKED,
+        ':1:10: `notes` has to be a list; fix: write notes = ["x", "y"]',
+    ),
+    Bad(
+        "note-as-number",
+        "notes = [1]\n" + HEAD + EDGES + POLICY + ASKED,
+        ':notes[0]: `notes[0]` has to be text in quotes; fix: write "…"',
+    ),
+    Bad(
+        "overapproximate-as-text",
+        'overapproximate = "yes"\n' + HEAD + EDGES + POLICY + ASKED,
+        ":1:20: `overapproximate` has to be true or false; fix: write overapproximate = true",
+    ),
+    Bad(
+        "normalised-as-truth",
+        "normalised = true\n" + HEAD + EDGES + POLICY + ASKED,
+        ':1:1: `normalised` has to be a list; fix: write normalised = ["x", "y"]',
+    ),
+    Bad(
+        "number-of-a-single-location",
+        HEAD + EDGES + 'guard = "`@main` = 0"\n' + POLICY + ASKED,
+        ":6:10: unknown name `@main`; fix: known names: `x`, `y`",
+    ),
+    Bad(
+        "definition-without-kind",
+        HEAD + DEFINED + 'far = "x + true"\n' + EDGES + POLICY + ASKED,
+        ":5:8: `true` is a truth value, but `+` needs numbers in `x + true`; fix: turn it into a number: `ite(true, 1, 0)`",
+    ),
+    Bad(
+        "definition-without-name",
+        HEAD + DEFINED + '"" = "x > 1"\n' + EDGES + POLICY + ASKED,
+        ":5:7: a name is empty; fix: give it a name",
+    ),
+    Bad(
+        "definition-reserved",
+        HEAD + DEFINED + 'stalled = "x > 1"\n' + EDGES + POLICY + ASKED,
+        ":5:12: `stalled` is a reserved name; fix: rename it",
+    ),
+]
+ALL = [*LIMITS, *TERMS, *STRUCTURE, *FILES, *RECORDED]
 
 
 def write(bad: Bad, folder: Path) -> Path:

@@ -164,7 +164,7 @@ def test_export_leaves_questions_about_a_policy_out(tmp_path: Path, command: Com
     [
         (
             "out.json",
-            "FILE: `{}/out.json` does not end in .jani, or .prism, .nm, .pm, .sm; fix: only JANI and PRISM are written",
+            "FILE: `{}/out.json` does not end in .jani, .toml, or .prism, .nm, .pm, .sm; fix: only JANI, PRISM and problem files are written",
         ),
         ("none/out.jani", "FILE: folder `{}/none` does not exist; fix: create it first"),
     ],

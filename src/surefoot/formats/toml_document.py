@@ -46,7 +46,11 @@ Result = TypeVar("Result")
 
 def read_toml_document(path: Path) -> TomlEntry:
     """The top of a TOML file; errors carry line and column but not yet the name of the file."""
-    text = _read_text(path)
+    return parse_toml_document(_read_text(path))
+
+
+def parse_toml_document(text: str) -> TomlEntry:
+    """The top of a TOML text."""
     if found := _LONG_KEY.search(text):
         where = _line_and_column(text, found.start())
         raise InvalidProblem("a key of more than 40 parts", fix="use shorter keys", where=where)
@@ -226,7 +230,7 @@ class TomlEntry:
             self._fail_expected("a number", "0.5")
         return self.value
 
-    def term(self, names: Iterable[str] | None, constants: Mapping[str, Const]) -> Term:
+    def term(self, names: Iterable[str] | None, constants: Mapping[str, Term]) -> Term:
         """A term: text, or a number or truth value as TOML writes it."""
         if isinstance(self.value, bool | int | Fraction):
             return Const(self.value)

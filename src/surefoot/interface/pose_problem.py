@@ -210,7 +210,7 @@ def _change_problem(problem: Problem, policy: object, property: object) -> Probl
             what = f"`{property}` is no property written out, and the problem has been read"
             fix = f'name it where it is read: load({problem.source.get("model")!r}, property="{property}")'
             raise InvalidProblem(what, fix=fix, where="property")
-        problem = replace(problem, property=_property_from(property, problem.environment))
+        problem = replace(problem, property=read_given_property(property, problem.environment))
     return problem
 
 
@@ -229,7 +229,7 @@ def _problem_of_environment(
     if property is None:
         fix = 'give never(condition), eventually(condition), … or a text: "never x > 5"'
         raise WrongType("nothing is asked about the environment", fix=fix, where="property")
-    asked = _property_from(property, environment)
+    asked = read_given_property(property, environment)
     if isinstance(policy, str | PathLike):
         policy = wire_ready_policy(environment, take_input_path(policy)) or policy
     if needs_policy and policy is None and not isinstance(asked, Probability | Expected):
@@ -245,7 +245,7 @@ def _problem_of_environment(
     return Problem(environment.name, environment, acting, asked)
 
 
-def _property_from(given: object, environment: EnvironmentData) -> Property:
+def read_given_property(given: object, environment: EnvironmentData) -> Property:
     if isinstance(given, Expression | Term):
         what = f"the condition `{show_term(expression_from(given).term)}` alone is no property"
         raise WrongType(

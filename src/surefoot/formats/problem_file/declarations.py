@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TypeAlias
@@ -14,6 +14,7 @@ from surefoot.problem.environment import Control, Variable
 from surefoot.problem.window import Window, window
 from surefoot.term.evaluate import evaluate_term
 from surefoot.term.number import LongNumber
+from surefoot.term.reserved_names import location_key
 from surefoot.term.term import Const
 from surefoot.term.value_types import ValueType
 
@@ -29,6 +30,7 @@ class Declarations:
     variables: tuple[Variable, ...]
     windows: tuple[Window, ...]
     controls: tuple[Control, ...]
+    locations: tuple[str, ...] = ()  # names of the numbers of locations, where a component has several
     places: dict[str, TomlEntry] = field(
         default_factory=dict
     )  # where the parts of the problem stand in the file
@@ -38,8 +40,13 @@ class Declarations:
         return tuple(v.name for v in self.variables)
 
     @property
+    def seen(self) -> tuple[str, ...]:
+        """What a state holds: also in which locations the components are."""
+        return (*self.state, *self.locations)
+
+    @property
     def acting(self) -> tuple[str, ...]:
-        return (*self.state, *(c.name for c in self.controls))
+        return (*self.seen, *(c.name for c in self.controls))
 
     def names_with(self, more: Iterable[str]) -> tuple[str, ...]:
         return (*self.acting, *more)
@@ -58,7 +65,11 @@ def read_declarations(top: Mapping[str, TomlEntry], overrides: Mapping[str, Over
         variables += [(v, entry) for v in windows[-1].variables]
     controls = [(_read_control(n, e, constants), e) for n, e in _optional_table(top, "controls").items()]
     declared = Declarations(
-        constants, tuple(v for v, _ in variables), tuple(windows), tuple(c for c, _ in controls)
+        constants,
+        tuple(v for v, _ in variables),
+        tuple(windows),
+        tuple(c for c, _ in controls),
+        tuple(_list_location_keys(top)),
     )
     declared.places.update({f"environment.variables[{i}]": e for i, (_, e) in enumerate(variables)})
     declared.places.update({f"environment.controls[{i}]": e for i, (_, e) in enumerate(controls)})
@@ -67,6 +78,14 @@ def read_declarations(top: Mapping[str, TomlEntry], overrides: Mapping[str, Over
             what = f"`{name}` is both a constant and a variable"
             top["constants"].table()[name].fail(what, "rename one of them")
     return declared
+
+
+def _list_location_keys(top: Mapping[str, TomlEntry]) -> Iterator[str]:
+    """Of components that are well formed; what is wrong with others is said where they are read."""
+    for entry in top["components"].entries() if "components" in top else ():
+        match entry.value:
+            case {"name": str(name), "locations": [_, _, *_]}:
+                yield location_key(name)
 
 
 def read_variable_type(entry: TomlEntry, constants: Mapping[str, Const]) -> ValueType:

@@ -12,8 +12,11 @@ from surefoot.formats.problem_file.variable_types import parse_law
 from surefoot.formats.toml_document import TomlEntry
 from surefoot.problem.environment import Component, Edge, Environment, Law, Synchronisation
 from surefoot.problem.flow import Flow
-from surefoot.term.term import TRUE, Term
-from surefoot.term.value_types import Arithmetic
+from surefoot.problem.validate.scope import check_name
+from surefoot.term.reserved_names import location_name
+from surefoot.term.term import TRUE, Term, free_names
+from surefoot.term.types import BOOL, INT, REAL, infer_term_type
+from surefoot.term.value_types import Arithmetic, ValueType
 
 MAIN = "main"  # the name of the only component where the file lists its edges at the top
 
@@ -23,7 +26,7 @@ def read_environment_tables(name: str, top: Mapping[str, TomlEntry], declared: D
     initial: Term = TRUE
     if "initial" in top:
         declared.places["environment.initial"] = top["initial"]
-        initial = top["initial"].term(declared.state, declared.constants)
+        initial = top["initial"].term(declared.seen, declared.constants)
     return Environment(
         name,
         declared.variables,
@@ -33,6 +36,10 @@ def read_environment_tables(name: str, top: Mapping[str, TomlEntry], declared: D
         _read_synchronisations(top, components, declared),
         _read_arithmetic(top),
         _read_flow(top["flow"], declared, components) if "flow" in top else None,
+        top["overapproximate"].truth() if "overapproximate" in top else False,
+        _read_definitions(top, declared, components),
+        top["normalised"].strings() if "normalised" in top else (),
+        top["notes"].strings() if "notes" in top else (),
         start_laws=_read_start_laws(top, declared),
     )
 
@@ -43,6 +50,30 @@ def _read_start_laws(top: Mapping[str, TomlEntry], declared: Declarations) -> tu
         declared.places[f"environment.start_laws[{len(laws)}]"] = entry
         laws.append((name, entry.inside(lambda text: parse_law(text, declared.constants))))
     return tuple(laws)
+
+
+def _read_definitions(
+    top: Mapping[str, TomlEntry], declared: Declarations, components: tuple[Component, ...]
+) -> tuple[tuple[str, Term], ...]:
+    """Names that questions may use, each over the state and the names before it."""
+    kinds: dict[str, ValueType] = {v.name: v.kind for v in declared.variables}
+    kinds |= dict.fromkeys((c.name for c in declared.controls), REAL) | dict.fromkeys(declared.locations, INT)
+    kinds |= {location_name(c.name, place): BOOL for c in components for place in c.locations}
+    meant: dict[str, Term] = {}
+    for name, entry in top["definitions"].table().items() if "definitions" in top else ():
+        if name in declared.acting or name in declared.constants:
+            what = (
+                f"`{name}` is both defined and a {'constant' if name in declared.constants else 'variable'}"
+            )
+            entry.fail(what, "rename one of them")
+        term = meant[name] = entry.term(declared.acting, {**declared.constants, **meant})
+        try:
+            check_name(name, "")
+            if free_names(term) <= kinds.keys():  # what policies decide is known where somebody asks
+                infer_term_type(term, kinds, "", InvalidProblem)
+        except InvalidProblem as error:
+            entry.fail(error.what, error.fix)
+    return tuple(meant.items())
 
 
 def _read_arithmetic(top: Mapping[str, TomlEntry]) -> Arithmetic:
@@ -96,7 +127,7 @@ def _read_synchronisations(
     vectors: list[Synchronisation] = []
     for entry in top["synchronisations"].entries() if "synchronisations" in top else ():
         declared.places[f"environment.synchronisations[{len(vectors)}]"] = entry
-        fields = entry.table("actions", "result")
+        fields = entry.table("actions", "result", "silent")
         if "actions" not in fields:
             entry.fail(
                 "a synchronisation has no `actions`", 'write actions = { car = "go", light = "green" }'
@@ -108,6 +139,10 @@ def _read_synchronisations(
         labels = set(actions.values())
         common = labels.pop() if len(labels) == 1 else None
         result = fields["result"].string() if "result" in fields else common
+        if "silent" in fields and fields["silent"].truth():
+            if "result" in fields:
+                fields["result"].fail("a `result` beside `silent = true`", "keep one of them")
+            result = None
         vectors.append(Synchronisation(tuple(actions.get(c) for c in known), result))
     return tuple(vectors)
 

@@ -76,7 +76,7 @@ def _read_network(
 
 
 def _model_vocabulary(declared: Declarations) -> Vocabulary:
-    return Vocabulary(declared.state, declared.constants, declared.windows)
+    return Vocabulary(declared.seen, declared.constants, declared.windows)
 
 
 def wire_network_file(network: NetworkFile, declared: Declarations, load: Load | None) -> NeuralPolicy:
@@ -116,7 +116,7 @@ def _read_branch(
     when: Term = TRUE
     if "when" in fields:
         declared.places[f"{path}.when"] = fields["when"]
-        when = fields["when"].term(declared.state, declared.constants)
+        when = fields["when"].term(declared.seen, declared.constants)
     if sum(key in fields for key in ("action", "controls", "network")) != 1:
         entry.fail("a branch needs one of `action`, `controls` and `network`", 'write action = "left"')
     if "action" in fields:
@@ -130,4 +130,4 @@ def _read_branch(
         return when, _read_network(own, f"{path}.then", folder, declared)
     values = fields["controls"].entries()
     declared.places.update({f"{path}.then[{i}]": e for i, e in enumerate(values)})
-    return when, tuple(e.term(declared.state, declared.constants) for e in values)
+    return when, tuple(e.term(declared.seen, declared.constants) for e in values)

@@ -23,7 +23,7 @@ from surefoot.formats.problem_file.policy import (
 from surefoot.formats.question_text import own_question_scope, parse_question_text, plain_question
 from surefoot.formats.tables.action_table import names_action_table
 from surefoot.formats.tables.policy_wiring import environment_action_table, table_is_no_network
-from surefoot.formats.toml_document import TomlEntry, read_toml_document
+from surefoot.formats.toml_document import TomlEntry, parse_toml_document, read_toml_document
 from surefoot.formats.untrusted.regular_file import NO_SUCH_FILE, error_in_file
 from surefoot.formats.wiring import PolicyWiring, WiringChanges, wiring_path
 from surefoot.problem.environment import Environment
@@ -47,6 +47,10 @@ KEYS = (
     "components",
     "synchronisations",
     "flow",
+    "definitions",
+    "overapproximate",
+    "normalised",
+    "notes",
     "policy",
     "properties",
 )
@@ -100,6 +104,15 @@ def find_property_lines(path: str | Path) -> dict[str, int]:
         return {name: line for name, entry in entries.items() if (line := entry.line()) is not None}
 
 
+def list_network_files(path: Path) -> list[NetworkFile]:
+    """The networks that the policy of a problem file names, each with how it is wired there."""
+    own = _read_file(path, {}, False).policy
+    named = [own] if isinstance(own, NetworkFile) else []
+    if isinstance(own, ProgramTable):
+        named += [then for _, then in own.branches if isinstance(then, NetworkFile)]
+    return named
+
+
 @dataclass(frozen=True, slots=True)
 class _File:
     """A problem file before its network has been read."""
@@ -114,24 +127,36 @@ class _File:
 
 def _read_file(path: Path, constants: Mapping[str, Override], normalise: bool) -> _File:
     with _name_file(path):
-        top = read_toml_document(path).table(*KEYS)
-        name = top["name"].string() if "name" in top else path.stem
-        declared = read_declarations(top, constants)
-        setting = read_environment_tables(name, top, declared)
-        if normalise:
-            setting = normalise_probabilities(setting)
-        acting = read_policy_table(top["policy"], path.parent, declared) if "policy" in top else None
-        if isinstance(acting, ProgramTable) and not acting.actions and not setting.controls:
-            acting = replace(acting, actions=environment_labels(setting))
-        properties: dict[str, Property] = {}
-        for key, entry in top["properties"].table().items() if "properties" in top else ():
-            properties[key] = entry.inside(lambda text: _property_from_text(text, declared))
-            declared.places[f"property {key}"] = entry
-        return _File(path, name, declared, setting, acting, properties)
+        return _read_tables(path, read_toml_document(path), constants, normalise)
 
 
-def _property_from_text(text: str, declared: Declarations) -> Property:
-    return parse_property(text, names=declared.acting, constants=declared.constants)
+def _read_tables(
+    path: Path, document: TomlEntry, constants: Mapping[str, Override], normalise: bool
+) -> _File:
+    top = document.table(*KEYS)
+    name = top["name"].string() if "name" in top else path.stem
+    declared = read_declarations(top, constants)
+    setting = read_environment_tables(name, top, declared)
+    if normalise:
+        setting = normalise_probabilities(setting)
+    acting = read_policy_table(top["policy"], path.parent, declared) if "policy" in top else None
+    if isinstance(acting, ProgramTable) and not acting.actions and not setting.controls:
+        acting = replace(acting, actions=environment_labels(setting))
+    meant = {**declared.constants, **dict(setting.definitions)}
+    properties: dict[str, Property] = {}
+    for key, entry in top["properties"].table().items() if "properties" in top else ():
+        properties[key] = entry.inside(lambda t: parse_property(t, names=declared.acting, constants=meant))
+        declared.places[f"property {key}"] = entry
+    return _File(path, name, declared, setting, acting, properties)
+
+
+def parse_problem_text(
+    text: str, path: Path, *, load: Load | None = None
+) -> tuple[Environment, Policy | None, dict[str, Property]]:
+    """What the text of a problem file says; names of files in it are relative to the folder of `path`."""
+    with _name_file(path):
+        file = _read_tables(path, parse_toml_document(text), {}, False)
+    return file.environment, _select_policy(file, None, None, None, load), file.properties
 
 
 def _select_property(file: _File, asked: str | None) -> tuple[str, Property]:
@@ -151,9 +176,10 @@ def _select_property(file: _File, asked: str | None) -> tuple[str, Property]:
         what = f"the file has no property `{asked}`"
         raise InvalidProblem(what, fix=did_you_mean(asked, known), where=f"{file.path}:properties")
     with locate_errors("property"):
-        names, constants = file.declared.acting, file.declared.constants
-        prism = own_question_scope(file.environment, {**constants, **dict(file.environment.definitions)})
-        found = parse_question_text(asked, names=names, constants=constants, prism=prism)
+        names = file.declared.acting
+        meant = {**file.declared.constants, **dict(file.environment.definitions)}
+        prism = own_question_scope(file.environment, meant)
+        found = parse_question_text(asked, names=names, constants=meant, prism=prism)
         return "property", plain_question(found)
 
 
