@@ -21,6 +21,7 @@ MOST_CHOSEN = 100_000
 _MANY = 5000  # ways to combine edges that are written out for one place
 _NOTHING, _ONE = Fraction(0), Fraction(1)
 _FEW = 16  # outcomes of a step that are compiled at once
+_OFTEN = 16  # how many times another outcome is met before it is compiled: that takes as long
 _Ready = tuple[Edge, int | None]  # an edge, and the number of the guard that it needs
 
 
@@ -170,7 +171,7 @@ class JointTransitions:
                 yield full
 
     def _after(self, edges: tuple[Edge, ...], parts: tuple[Outcome, ...], *, late: bool) -> Function:
-        """The next state; `late`: there are many outcomes, of which each is compiled when it is met again."""
+        """The next state; `late`: there are many outcomes, of which each is compiled when it is met often."""
         updates = tuple(sorted((u for part in parts for u in part.updates), key=lambda u: u.index))
         targets = {}
         for edge, part in zip(edges, parts, strict=True):
@@ -182,12 +183,12 @@ class JointTransitions:
         if not late:
             return self._at_once(updates, targets)
         compiled: list[Function] = []
-        met = False
+        met = 0
 
         def after(row: Row) -> Row:
             nonlocal met
-            if not met:
-                met = True
+            if met < _OFTEN:
+                met += 1
                 return self._one_by_one(row, updates, targets)
             if not compiled:
                 compiled.append(self._at_once(updates, targets))
