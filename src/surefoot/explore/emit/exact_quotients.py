@@ -57,7 +57,9 @@ def emit_reduced_sum(
     first = f.checked_arithmetic("smul", a, theirs, overflow)
     second = f.checked_arithmetic("smul", c, mine, overflow)
     top, rest = emit_lowest_terms(f, f.checked_arithmetic("sadd", first, second, overflow), shared)
-    return top, f.checked_arithmetic("smul", f.checked_arithmetic("smul", mine, theirs, overflow), rest, overflow)
+    return top, f.checked_arithmetic(
+        "smul", f.checked_arithmetic("smul", mine, theirs, overflow), rest, overflow
+    )
 
 
 _Reduced = Callable[[IrFunction, tuple[str, str], tuple[str, str], int], tuple[str, str]]
