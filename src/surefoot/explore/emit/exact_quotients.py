@@ -1,8 +1,8 @@
-"""Quotients that might not fit into 64 bits: computed in lowest terms, by functions that all of a model share.
+"""Quotients that might not fit into 64 bits: computed in lowest terms, by functions that a model shares.
 
 Numerators and denominators of unreduced sums and products grow with every operation, though the values that
-they stand for stay simple: twenty shares of 1/20 add up to 1, and multiplied out to 20^20 / 20^20. Where ranges
-do not exclude that, operands are reduced, and only a value that is too large itself ends the function.
+they stand for stay simple: twenty shares of 1/20 add up to 1, and multiplied out to 20^20 / 20^20. Where
+ranges do not exclude that, operands are reduced, and only a value that is too large itself ends the function.
 """
 
 from __future__ import annotations

@@ -159,7 +159,7 @@ def emit_ratio_add(f: IrFunction, left: Ratio, right: Ratio) -> Ratio:
 def _emit_reduced(
     f: IrFunction, function: str, left: Ratio, right: Ratio, low: int, high: int, most: int
 ) -> Ratio:
-    """In lowest terms; ranges are those of the numbers multiplied out, of which reduction leaves the signs."""
+    """In lowest terms; ranges are those of the numbers multiplied out, whose signs are kept."""
     top, bottom = f.variable(), f.variable()
     numbers = ", ".join(f"i64 {w.text}" for w in (left.top, left.bottom, right.top, right.bottom))
     f.pass_on(f.value(f"call i64 @{function}({numbers}, ptr {top}, ptr {bottom})"))
