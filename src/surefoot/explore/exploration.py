@@ -17,7 +17,8 @@ from surefoot.term.term import FALSE, Term
 from surefoot.work.budget import Budget
 from surefoot.work.machine.jit import cache_folder
 
-_FEW = 200  # states that are interpreted before anything is compiled
+_FEW = 200  # states that are interpreted before anything is compiled,
+_FEW_OUTCOMES = 20_000  # or outcomes: a single state may have very many
 Tier: TypeAlias = Literal["auto", "interpreter", "llvm"]
 _Arguments: TypeAlias = tuple[Problem, Mapping[str, Term], Mapping[str, Term], tuple[str, ...], Term, Term]
 
@@ -54,7 +55,7 @@ def explore_problem(
 def _explore_by_tier(tier: Tier, limits: ExplorationLimits, asked: _Arguments) -> ExploredModel:
     if tier == "auto":
         most = _FEW if limits.max_states is None else min(_FEW, limits.max_states)
-        few = Interpreter(*asked).explore_states(replace(limits, max_states=most))
+        few = Interpreter(*asked).explore_states(replace(limits, max_states=most, max_outcomes=_FEW_OUTCOMES))
         if few.why_cut == "":
             return few
         if why := limits.limit_reached(few.markov.states, 0):  # the limit that was asked for

@@ -116,8 +116,70 @@ def emit_integer_multiply(f: IrFunction, left: Whole, right: Whole) -> Whole:
     for one, other in ((left, right), (right, left)):
         if one.low == one.high == 1:
             return other
+    return _emit_checked("mul", f, left, right, *_product_range(left, right))
+
+
+def _product_range(left: Whole, right: Whole) -> tuple[int, int]:
     corners = [a * b for a in (left.low, left.high) for b in (right.low, right.high)]
-    return _emit_checked("mul", f, left, right, min(corners), max(corners))
+    return min(corners), max(corners)
+
+
+def _fits_range(low: int, high: int) -> bool:
+    return low >= -_SAFE and high <= _SAFE
+
+
+def emit_ratio_multiply(f: IrFunction, left: Ratio, right: Ratio) -> Ratio:
+    low, high = _product_range(left.top, right.top)
+    most = left.bottom.high * right.bottom.high
+    if _fits_range(low, max(high, most)):
+        return Ratio(
+            emit_integer_multiply(f, left.top, right.top), emit_integer_multiply(f, left.bottom, right.bottom)
+        )
+    return _emit_reduced(f, "multiply_quotients", left, right, low, high, most)
+
+
+def emit_ratio_add(f: IrFunction, left: Ratio, right: Ratio) -> Ratio:
+    if left.bottom.text == right.bottom.text and _fits_range(
+        left.top.low + right.top.low, left.top.high + right.top.high
+    ):
+        return Ratio(emit_integer_add(f, left.top, right.top), left.bottom)
+    mine, theirs = _product_range(left.top, right.bottom), _product_range(right.top, left.bottom)
+    low, high = mine[0] + theirs[0], mine[1] + theirs[1]
+    most = left.bottom.high * right.bottom.high
+    if _fits_range(low, max(high, most)):
+        across = emit_integer_add(
+            f,
+            emit_integer_multiply(f, left.top, right.bottom),
+            emit_integer_multiply(f, right.top, left.bottom),
+        )
+        return Ratio(across, emit_integer_multiply(f, left.bottom, right.bottom))
+    return _emit_reduced(f, "add_quotients", left, right, low, high, most)
+
+
+def _emit_reduced(
+    f: IrFunction, function: str, left: Ratio, right: Ratio, low: int, high: int, most: int
+) -> Ratio:
+    """In lowest terms; ranges are those of the numbers multiplied out, whose signs are kept."""
+    top, bottom = f.variable(), f.variable()
+    numbers = ", ".join(f"i64 {w.text}" for w in (left.top, left.bottom, right.top, right.bottom))
+    f.pass_on(f.value(f"call i64 @{function}({numbers}, ptr {top}, ptr {bottom})"))
+    return Ratio(
+        Whole(f.get(top), max(min(low, 1), -_SAFE - 1), min(max(high, -1), _SAFE)),
+        Whole(f.get(bottom), 1, min(most, _SAFE)),
+    )
+
+
+def emit_ratio_compare(f: IrFunction, how: str, left: Ratio, right: Ratio) -> Truth:
+    """Multiplied out, which 128 bits always suffice for."""
+    mine, theirs = _product_range(left.top, right.bottom), _product_range(right.top, left.bottom)
+    if _fits_range(min(mine[0], theirs[0]), max(mine[1], theirs[1])):
+        above = emit_integer_multiply(f, left.top, right.bottom)
+        return emit_integer_compare(f, how, above, emit_integer_multiply(f, right.top, left.bottom))
+    products = []
+    for one, other in ((left.top, right.bottom), (right.top, left.bottom)):
+        wide = [f.value(f"sext i64 {w.text} to i128") for w in (one, other)]
+        products.append(f.value(f"mul nsw i128 {wide[0]}, {wide[1]}"))
+    return Truth(f.value(f"icmp {how} i128 {products[0]}, {products[1]}"))
 
 
 def emit_integer_select(f: IrFunction, condition: Truth, then: Whole, otherwise: Whole) -> Whole:
@@ -199,23 +261,18 @@ def emit_integer_remainder(f: IrFunction, left: Whole, right: Whole) -> Whole:
 
 
 def emit_ratio_divide(f: IrFunction, left: Ratio, right: Ratio) -> Ratio:
-    top = right.top
+    """The divisor is turned over; what was its numerator has to be positive then."""
+    top, bottom = right.top, right.bottom
     _refuse_zero(f, top)
     if top.low == top.high == 0:
         return Ratio(integer_literal(0), integer_literal(1))  # not reached
-    above, below = (
-        emit_integer_multiply(f, left.top, right.bottom),
-        emit_integer_multiply(f, left.bottom, top),
-    )
-    if top.low >= 0:
-        return Ratio(above, Whole(below.text, max(1, below.low), below.high))
     if top.high <= 0:
-        below = emit_integer_negate(f, below)
-        return Ratio(emit_integer_negate(f, above), Whole(below.text, max(1, below.low), below.high))
-    sign = Truth(f.compare("slt", top.text, "0"))
-    above = emit_integer_select(f, sign, emit_integer_negate(f, above), above)
-    below = emit_integer_select(f, sign, emit_integer_negate(f, below), below)
-    return Ratio(above, Whole(below.text, 1, below.high))
+        top, bottom = emit_integer_negate(f, top), emit_integer_negate(f, bottom)
+    elif top.low < 0:
+        sign = Truth(f.compare("slt", top.text, "0"))
+        bottom = emit_integer_select(f, sign, emit_integer_negate(f, bottom), bottom)
+        top = emit_integer_select(f, sign, emit_integer_negate(f, top), top)
+    return emit_ratio_multiply(f, left, Ratio(bottom, Whole(top.text, max(1, top.low), top.high)))
 
 
 def _refuse_zero(f: IrFunction, divisor: Whole) -> None:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from surefoot.explore.emit import machine_values as v
+from surefoot.explore.emit.exact_quotients import quotient_functions
 from surefoot.explore.emit.machine_values import (
     UNDEFINED,
     Truth,
@@ -84,7 +85,8 @@ class ModelEmitter:
         self._quantities(quantities)
 
     def text(self) -> str:
-        return "\n".join([OVERFLOWING, self.module.text(), *self.functions.values(), ""])
+        quotients = (f.text() for f in quotient_functions(v.OVERFLOW))
+        return "\n".join([OVERFLOWING, self.module.text(), *quotients, *self.functions.values(), ""])
 
     def _end(self, f: IrFunction) -> None:
         if not f.ended:

@@ -42,13 +42,7 @@ def _emit_sum(t: TermEmitter, args: tuple[Term, ...]) -> Value:
 def emit_number_sum(f: IrFunction, left: Number, right: Number) -> Number:
     if isinstance(left, Whole) and isinstance(right, Whole):
         return v.emit_integer_add(f, left, right)
-    a, b = number_to_ratio(left), number_to_ratio(right)
-    if a.bottom.text == b.bottom.text:
-        return Ratio(v.emit_integer_add(f, a.top, b.top), a.bottom)
-    across = v.emit_integer_add(
-        f, v.emit_integer_multiply(f, a.top, b.bottom), v.emit_integer_multiply(f, b.top, a.bottom)
-    )
-    return Ratio(across, v.emit_integer_multiply(f, a.bottom, b.bottom))
+    return v.emit_ratio_add(f, number_to_ratio(left), number_to_ratio(right))
 
 
 def _emit_negation(f: IrFunction, value: Number) -> Number:
@@ -60,8 +54,7 @@ def _emit_negation(f: IrFunction, value: Number) -> Number:
 def _emit_number_product(f: IrFunction, left: Number, right: Number) -> Number:
     if isinstance(left, Whole) and isinstance(right, Whole):
         return v.emit_integer_multiply(f, left, right)
-    a, b = number_to_ratio(left), number_to_ratio(right)
-    return Ratio(v.emit_integer_multiply(f, a.top, b.top), v.emit_integer_multiply(f, a.bottom, b.bottom))
+    return v.emit_ratio_multiply(f, number_to_ratio(left), number_to_ratio(right))
 
 
 def _emit_product(t: TermEmitter, args: tuple[Term, ...]) -> Value:
@@ -77,9 +70,7 @@ def emit_number_comparison(f: IrFunction, how: str, left: Number, right: Number)
     a, b = number_to_ratio(left), number_to_ratio(right)
     if a.bottom.text == b.bottom.text:
         return v.emit_integer_compare(f, how, a.top, b.top)
-    return v.emit_integer_compare(
-        f, how, v.emit_integer_multiply(f, a.top, b.bottom), v.emit_integer_multiply(f, b.top, a.bottom)
-    )
+    return v.emit_ratio_compare(f, how, a, b)
 
 
 def _emit_extreme(how: str) -> Callable[[TermEmitter, tuple[Term, ...]], Value]:

@@ -93,12 +93,11 @@ class Interpreter:
         self.seconds["starts"], began = perf_counter() - began, perf_counter()
         done, why = 0, ""
         while done < len(self.seen.rows) and not why:
-            size = _CHUNK if self.ahead is None else _FEWER
+            size = _CHUNK if self.ahead is None and limits.max_outcomes is None else _FEWER
             chunk = range(done, min(done + size, len(self.seen.rows)))
             done = self._expand(chunk, limits)
-            why = (
-                limits.limit_reached(len(self.seen.rows), self._bytes()) if done < len(self.seen.rows) else ""
-            )
+            if done < len(self.seen.rows):
+                why = limits.limit_reached(len(self.seen.rows), self._bytes(), len(self.growing.targets))
         total = len(self.seen.rows)
         for start in range(done, total, _CHUNK):  # seen, not explored: only what holds there is found out
             self._look(range(start, min(start + _CHUNK, total)))
@@ -193,7 +192,7 @@ class Interpreter:
         """Add the choices of these states; stops early where there are too many, and says where."""
         enabled, made, rows = self._look(chunk)
         for i, plans, decided, row in zip(chunk, enabled, made, rows, strict=True):
-            if limits.is_full(len(self.seen.rows)):
+            if limits.is_full(len(self.seen.rows), len(self.growing.targets)):
                 self._forget(i, chunk.stop)
                 return i
             live = i not in self.halted and not self.final[i]

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
+from math import prod
 from typing import Any, TypeAlias
 
 from surefoot.errors import Unsupported
@@ -23,7 +24,7 @@ from surefoot.explore.interpret.updates import (
 )
 from surefoot.explore.number_table import NumberTable
 from surefoot.explore.row_layout import RowLayout
-from surefoot.problem.environment import Choice, Edge, Environment, Outcome
+from surefoot.problem.environment import Choice, Edge, Environment
 from surefoot.problem.meaning.decision import action_of
 from surefoot.problem.meaning.transition import Transition, joint_transitions
 from surefoot.problem.policy import Policy
@@ -51,13 +52,24 @@ class JointDestination:
 
 
 @dataclass(frozen=True, slots=True)
+class _EdgeOutcome:
+    """What an outcome of one edge adds to every joint step in which it takes part."""
+
+    share: Fraction | None  # None: depends on the state
+    writes: tuple[CompiledUpdate, ...]
+    place: tuple[int, int] | None
+    rewards: tuple[tuple[Closure, ...], ...]  # per reward asked for
+    earned: tuple[Fraction | None, ...]  # likewise, where it does not depend on the state
+
+
+@dataclass(frozen=True, slots=True)
 class JointTransition:
     """A joint step. `factors`: the probabilities of the outcomes of each edge, where they vary."""
 
     number: int
     transition: Transition
     action: str | None  # of the policy; None: the environment's own
-    endings: tuple[JointDestination, ...]
+    constant: bool  # all probabilities are
     factors: tuple[tuple[Closure, ...], ...] | None
     flaw: str  # what is wrong with its constant probabilities
     chosen: tuple[tuple[int, Choice], ...]  # with their slots
@@ -80,6 +92,8 @@ class JointTransitionCache:
         self.plans: list[JointTransition] = []
         self._of_transition: dict[Transition, JointTransition] = {}
         self._of_ready: dict[ReadyEdges, tuple[JointTransition, ...]] = {}
+        self._of_plan: dict[int, tuple[JointDestination, ...]] = {}
+        self._of_outcome: dict[tuple[int, int, int], _EdgeOutcome] = {}
         self._tables = [
             (layout.places[n] or 0, layout.places[n] is not None, self._by_location(n))
             for n in range(len(environment.components))
@@ -137,7 +151,7 @@ class JointTransitionCache:
         if plan.flaw:
             raise Undefined(plan.flaw)
         shares = None if plan.factors is None else _outcome_probabilities(plan.factors, row)
-        for ending in plan.endings:
+        for ending in self._endings(plan):
             weight = ending.weight
             if weight is None and shares is not None:
                 likelihood = Fraction(1)
@@ -167,7 +181,7 @@ class JointTransitionCache:
         self, plan: JointTransition, row: Row, picks: tuple[int, ...]
     ) -> tuple[Row, tuple[Fraction, ...]]:
         """Where one outcome of each edge leads, and its rewards."""
-        ending = next(e for e in plan.endings if e.picks == picks)
+        ending = next(e for e in self._endings(plan) if e.picks == picks)
         following = apply_simple_updates if ending.simple else apply_ordered_updates
         try:
             after = tuple(following(self.layout, row, ending.writes, ending.places))
@@ -220,55 +234,81 @@ class JointTransitionCache:
         factors = None
         if not constant:
             factors = tuple(tuple(self._closure(o.probability) for o in edge.outcomes) for edge in edges)
-        endings = [
-            ending
-            for picks in product(*(range(len(edge.outcomes)) for edge in edges))
-            if (ending := self._ending(transition, edges, picks, constant)) is not None
-        ]
         policy, environment = self.policy, self.environment
         return JointTransition(
             len(self.plans),
             transition,
             None if policy is None else action_of(policy, environment, transition),
-            tuple(endings),
+            constant,
             factors,
             self._flaw(edges) if constant else "",
             tuple((self.layout.slots[c.name], c) for edge in edges for c in edge.chosen),
             tuple(self._closure(e.assuming) for e in edges if e.assuming != TRUE),
         )
 
+    def _endings(self, plan: JointTransition) -> tuple[JointDestination, ...]:
+        """Every combination of outcomes, worked out when the step is first taken: there may be very many."""
+        known = self._of_plan.get(plan.number)
+        if known is None:
+            edges = [self.environment.components[c].edges[e] for c, e in plan.transition.edges]
+            known = self._of_plan[plan.number] = tuple(
+                ending
+                for picks in product(*(range(len(edge.outcomes)) for edge in edges))
+                if (ending := self._ending(plan.transition, picks, plan.constant)) is not None
+            )
+        return known
+
     def _flaw(self, edges: list[Edge]) -> str:
         numbers = [[Fraction(self._closure(o.probability)(())) for o in edge.outcomes] for edge in edges]
         return next((flaw for several in numbers if (flaw := _not_a_distribution(several))), "")
 
     def _ending(
-        self, transition: Transition, edges: list[Edge], picks: tuple[int, ...], constant: bool
+        self, transition: Transition, picks: tuple[int, ...], constant: bool
     ) -> JointDestination | None:
-        parts = [edge.outcomes[pick] for edge, pick in zip(edges, picks, strict=True)]
+        parts = [
+            self._edge_outcome(component, edge, pick)
+            for (component, edge), pick in zip(transition.edges, picks, strict=True)
+        ]
         weight = None
         if constant:
-            likelihood = Fraction(1)
-            for part in parts:
-                likelihood *= Fraction(self._closure(part.probability)(()))
+            likelihood = prod((part.share for part in parts if part.share is not None), start=Fraction(1))
             if not likelihood:
                 return None
             weight = self.numbers.index(likelihood)
-        updates = sorted((u for part in parts for u in part.updates), key=lambda u: u.index)
-        writes = tuple(compile_update(self.environment, self.layout, u) for u in updates)
-        places = []
-        for (number, _), part in zip(transition.edges, parts, strict=True):
-            if (slot := self.layout.places[number]) is not None:
-                locations = self.environment.components[number].locations
-                places.append((slot, locations.index(part.target)))
-        rewards = tuple(self._rewards(name, parts) for name in self.rewards)
-        return JointDestination(picks, weight, writes, has_simple_updates(writes), tuple(places), rewards)
+        writes = tuple(sorted((w for part in parts for w in part.writes), key=lambda w: w.index))
+        places = tuple(part.place for part in parts if part.place is not None)
+        rewards = tuple(self._rewards(r, parts) for r in range(len(self.rewards)))
+        return JointDestination(picks, weight, writes, has_simple_updates(writes), places, rewards)
 
-    def _rewards(self, name: str, parts: list[Outcome]) -> int | tuple[Closure, ...]:
-        terms = [amount for part in parts for reward, amount in part.rewards if reward == name]
-        closures = tuple(self._closure(t) for t in terms)
-        if all(isinstance(t, Const) for t in terms):
-            return self.numbers.index(sum((Fraction(c(())) for c in closures), Fraction(0)))
-        return closures
+    def _edge_outcome(self, component: int, edge: int, pick: int) -> _EdgeOutcome:
+        """An outcome of an edge, compiled when it is first asked for: joint steps have many in common."""
+        if (known := self._of_outcome.get((component, edge, pick))) is not None:
+            return known
+        outcome = self.environment.components[component].edges[edge].outcomes[pick]
+        share = outcome.probability
+        slot = self.layout.places[component]
+        locations = self.environment.components[component].locations
+        terms = [[amount for name, amount in outcome.rewards if name == asked] for asked in self.rewards]
+        closures = tuple(tuple(self._closure(t) for t in several) for several in terms)
+        made = self._of_outcome[component, edge, pick] = _EdgeOutcome(
+            Fraction(self._closure(share)(())) if isinstance(share, Const) else None,
+            tuple(compile_update(self.environment, self.layout, u) for u in outcome.updates),
+            None if slot is None else (slot, locations.index(outcome.target)),
+            closures,
+            tuple(
+                sum((Fraction(c(())) for c in several), Fraction(0))
+                if all(isinstance(t, Const) for t in amounts)
+                else None
+                for several, amounts in zip(closures, terms, strict=True)
+            ),
+        )
+        return made
+
+    def _rewards(self, reward: int, parts: list[_EdgeOutcome]) -> int | tuple[Closure, ...]:
+        known = [earned for part in parts if (earned := part.earned[reward]) is not None]
+        if len(known) == len(parts):
+            return self.numbers.index(sum(known, Fraction(0)))
+        return tuple(c for part in parts for c in part.rewards[reward])
 
 
 def _outcome_probabilities(factors: tuple[tuple[Closure, ...], ...], row: Row) -> list[list[Fraction]]:

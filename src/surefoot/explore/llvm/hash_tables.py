@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from surefoot.explore.emit.exact_quotients import (
+    divisor_function,
+    emit_lowest_terms,
+    emit_reduced_product,
+    emit_reduced_sum,
+)
 from surefoot.explore.emit.machine_values import OVERFLOW
 from surefoot.explore.llvm.kernel_table import (
     GROW_NUMBERS,
@@ -22,6 +28,7 @@ def store_functions() -> tuple[IrFunction, ...]:
         _rehash_function(),
         _find_number(),
         _rehash_numbers(),
+        divisor_function(),
         _product_function(),
         _sum_function(),
     )
@@ -117,15 +124,7 @@ def _find_number() -> IrFunction:
     """The index of top / bottom (bottom > 0) in lowest terms, added if it is new; or -status."""
     f = KernelFunction("find_number", ", i64 %top, i64 %bottom")
     f.fail(f.compare("eq", "%top", str(-(2**63))), -OVERFLOW)
-    size = f.value(f"select i1 {f.compare('slt', '%top', '0')}, i64 {f.sub('0', '%top')}, i64 %top")
-    a, b = f.variable("%bottom"), f.variable(size)
-    with f.loop() as done:
-        rest = f.get(b)
-        f.leave(f.compare("eq", rest, "0"), done)
-        f.set_variable(b, f.value(f"urem i64 {f.get(a)}, {rest}"))
-        f.set_variable(a, rest)
-    divisor = f.get(a)
-    top, bottom = f.value(f"sdiv i64 %top, {divisor}"), f.value(f"sdiv i64 %bottom, {divisor}")
+    top, bottom = emit_lowest_terms(f, "%top", "%bottom")
     index, mask = f.address(KernelField.NUMBER_INDEX), f.field(KernelField.NUMBER_MASK)
     tops, bottoms = f.address(KernelField.TOPS), f.address(KernelField.BOTTOMS)
     hashed = _hash_number(f, top, bottom)
@@ -177,8 +176,9 @@ def _product_function() -> IrFunction:
     with f.when(f.compare("eq", "%right", str(ONE))):
         f.do("ret i64 %left")
     tops, bottoms = f.address(KernelField.TOPS), f.address(KernelField.BOTTOMS)
-    top = f.checked_arithmetic("smul", f.load(tops, "%left"), f.load(tops, "%right"), -OVERFLOW)
-    bottom = f.checked_arithmetic("smul", f.load(bottoms, "%left"), f.load(bottoms, "%right"), -OVERFLOW)
+    left = f.load(tops, "%left"), f.load(bottoms, "%left")
+    right = f.load(tops, "%right"), f.load(bottoms, "%right")
+    top, bottom = emit_reduced_product(f, left, right, -OVERFLOW)
     f.do(f"ret i64 {f.own('find_number', top, bottom)}")
     return f
 
@@ -191,10 +191,8 @@ def _sum_function() -> IrFunction:
     with f.when(f.compare("eq", "%right", str(ZERO))):
         f.do("ret i64 %left")
     tops, bottoms = f.address(KernelField.TOPS), f.address(KernelField.BOTTOMS)
-    left, right = f.load(bottoms, "%left"), f.load(bottoms, "%right")
-    first = f.checked_arithmetic("smul", f.load(tops, "%left"), right, -OVERFLOW)
-    second = f.checked_arithmetic("smul", f.load(tops, "%right"), left, -OVERFLOW)
-    top = f.checked_arithmetic("sadd", first, second, -OVERFLOW)
-    bottom = f.checked_arithmetic("smul", left, right, -OVERFLOW)
+    left = f.load(tops, "%left"), f.load(bottoms, "%left")
+    right = f.load(tops, "%right"), f.load(bottoms, "%right")
+    top, bottom = emit_reduced_sum(f, left, right, -OVERFLOW)
     f.do(f"ret i64 {f.own('find_number', top, bottom)}")
     return f

@@ -19,6 +19,9 @@ from .term_code import INTEGER, compile_next_row, range_check_syntax
 
 MOST_CHOSEN = 100_000
 _MANY = 5000  # ways to combine edges that are written out for one place
+_NOTHING, _ONE = Fraction(0), Fraction(1)
+_FEW = 16  # outcomes of a step that are compiled at once
+_OFTEN = 16  # how many times another outcome is met before it is compiled: that takes as long
 _Ready = tuple[Edge, int | None]  # an edge, and the number of the guard that it needs
 
 
@@ -138,21 +141,23 @@ class JointTransitions:
         combinations = list(product(*(edge.outcomes for edge in step.edges)))
         known = {outcome: model.syntax(outcome.probability) for e in step.edges for outcome in e.outcomes}
         if all(share.constant for share in known.values()):
-            shares = [_joint_probability([Fraction(known[p].value) for p in c]) for c in combinations]
+            shares = _joint_probabilities([[known[p].value for p in e.outcomes] for e in step.edges])
             combinations = [c for c, share in zip(combinations, shares, strict=True) if share]
             step.unit, step.weights = probabilities_to_weights([share for share in shares if share])
             step.simple = not (step.free or step.assuming)
-        step.endings = [ModelStepOutcome(parts, self._after(step.edges, parts)) for parts in combinations]
+        step.endings = [
+            ModelStepOutcome(parts, self._after(step.edges, parts, late=len(combinations) > _FEW))
+            for parts in combinations
+        ]
 
     def shares(self, step: ModelStep, row: Row) -> list[Fraction]:
         """The probabilities of the endings; 0 is possible where they are not constant."""
         if step.weights is not None:
             return [Fraction(w, step.unit) for w in step.weights]
         function = self.model.function
-        return [
-            _joint_probability([Fraction(function(p.probability)(row)) for p in e.parts])
-            for e in step.endings
-        ]
+        return _joint_probabilities(
+            [[function(o.probability)(row) for o in edge.outcomes] for edge in step.edges]
+        )
 
     def enumerate_extended_rows(self, step: ModelStep, state: Row) -> Iterator[Row]:
         """The state with each admissible way to pick the chosen values."""
@@ -165,7 +170,8 @@ class JointTransitions:
             if all(holds(full) for holds in step.assuming):
                 yield full
 
-    def _after(self, edges: tuple[Edge, ...], parts: tuple[Outcome, ...]) -> Function:
+    def _after(self, edges: tuple[Edge, ...], parts: tuple[Outcome, ...], *, late: bool) -> Function:
+        """The next state; `late`: there are many outcomes, of which each is compiled when it is met often."""
         updates = tuple(sorted((u for part in parts for u in part.updates), key=lambda u: u.index))
         targets = {}
         for edge, part in zip(edges, parts, strict=True):
@@ -174,6 +180,24 @@ class JointTransitions:
         at_once = len({u.index for u in updates}) <= 1 and not any(u.path for u in updates)
         if not at_once or len({u.variable for u in updates}) < len(updates):
             return lambda row: self._one_by_one(row, updates, targets)
+        if not late:
+            return self._at_once(updates, targets)
+        compiled: list[Function] = []
+        met = 0
+
+        def after(row: Row) -> Row:
+            nonlocal met
+            if met < _OFTEN:
+                met += 1
+                return self._one_by_one(row, updates, targets)
+            if not compiled:
+                compiled.append(self._at_once(updates, targets))
+            following: Row = compiled[0](row)
+            return following
+
+        return after
+
+    def _at_once(self, updates: Sequence[Update], targets: dict[int, int]) -> Function:
         written: dict[int, ast.expr] = {self.model.slots[u.variable]: self._fitting(u) for u in updates}
         written |= {place: ast.Constant(target) for place, target in targets.items()}
         return compile_next_row(self.model.width, written, self.model.code)
@@ -223,8 +247,21 @@ def probabilities_to_weights(shares: Sequence[Fraction]) -> tuple[int, tuple[int
     return unit, tuple(int(p * unit) for p in shares)
 
 
-def _joint_probability(factors: list[Fraction]) -> Fraction:
-    share = prod(factors, start=Fraction(1))
+def _joint_probabilities(factors: list[list[Any]]) -> list[Fraction]:
+    """Products of one probability of each edge, in the order of `product`."""
+    joint: list[Fraction] = [_ONE]
+    for several in factors:
+        shares = [_NOTHING if not value else _probability(value) for value in several]
+        joint = [
+            (_NOTHING if not share else before * share) if before is not _ONE else share
+            for before in joint
+            for share in shares
+        ]
+    return joint
+
+
+def _probability(value: Any) -> Fraction:
+    share = Fraction(value)
     if not 0 <= share <= 1:
         raise Refused(f"the probability {share}")
     return share
