@@ -178,7 +178,6 @@ def _fits(value: Any, kind: ValueType) -> bool:
     if isinstance(kind, Array):
         return (
             is_sequence(value)
-            and np.ndim(value) > 0
             and len(value) == kind.length
             and all(_fits(v, kind.element) for v in value)
         )
