@@ -65,7 +65,7 @@ def test_deep_and_long_expressions_are_refused_or_read(tmp_path: Path) -> None:
     path = tmp_path / "deep.nm"
     for body in ("(" * 5000 + "x" + ")" * 5000, "-" * 5000 + "1", "!" * 5000 + "true", "x?" * 5000 + "1"):
         path.write_text(f"mdp\nmodule m x : [0..3]; [] {body}=0 -> true; endmodule\n", encoding="utf-8")
-        with pytest.raises(SurefootError, match=r"levels|expected"):
+        with pytest.raises(SurefootError, match=r"levels|expected|parentheses"):
             read_prism(path)
     long = " | ".join(f"x={n % 4}" for n in range(5000))
     path.write_text(f"mdp\nmodule m x : [0..3]; [] {long} -> true; endmodule\n", encoding="utf-8")

@@ -108,7 +108,9 @@ class SymbolArray:
                 mixed = where(index, value, self)
                 self.cells[...] = convert_cells(mixed.cells, self.kind)
                 return
-            places = [bool(i) for i in index.cells.ravel()]  # the values go to the places that are chosen, in order
+            places = [
+                bool(i) for i in index.cells.ravel()
+            ]  # the values go to the places that are chosen, in order
             index = np.array(places).reshape(self.shape)
         if _has_symbols(index):
             _set_at(self, index, value)
