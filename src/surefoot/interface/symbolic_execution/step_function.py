@@ -115,7 +115,7 @@ def _call_by_name(function: Callable[..., Any], given: Mapping[str, Any]) -> Any
 
 
 def _episode_roles(result: Any) -> tuple[str, ...]:
-    """Gymnasium's (observation, reward, terminated, truncated, info), older ones, `(reward, done)` and `done`."""
+    """Gymnasium's (observation, reward, terminated, truncated, info), older ones, (reward, done), done."""
     if _is_truth(result):
         return (TERMINATED,)
     if not is_sequence(result) or not isinstance(result, tuple):
