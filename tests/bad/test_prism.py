@@ -72,6 +72,14 @@ def test_deep_and_long_expressions_are_refused_or_read(tmp_path: Path) -> None:
     assert read_prism(path).kind == "mdp"
 
 
+def test_a_missing_file_with_properties_is_named_once(tmp_path: Path) -> None:
+    model, asked = tmp_path / "a.prism", tmp_path / "none.props"
+    model.write_text(QUESTIONS[0].text, encoding="utf-8")
+    with pytest.raises(SurefootError) as caught:
+        read_model(model, property_file=asked)
+    assert str(caught.value) == f"{asked}: there is no such file; fix: check the path"
+
+
 def test_properties_of_other_models_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "a.toml"
     file.write_text("x", encoding="utf-8")
