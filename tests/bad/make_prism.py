@@ -48,7 +48,7 @@ MODELS = (
     BadPrism(
         "keyword as a name",
         "mdp\nmodule m C : [0..1]; endmodule",
-        ":2:10: `endmodule` or a command with `[` in front is expected, not `C`",
+        ":2:10: `C` is a keyword and cannot be the name of a variable; fix: rename it",
     ),
     BadPrism(
         "sum of probabilities",
@@ -242,6 +242,13 @@ QUESTIONS = (
              'filter(range, Pmax=? [ F "goal" ])'),
     BadPrism("unknown filter", _GOOD, "1:8: unknown filter `mix`; fix: did you mean `min`?",
              'filter(mix, Pmax=? [ F "goal" ])'),
+    BadPrism("instant from anywhere", _GOOD, "1:13: `I=k` from other states than the initial ones is not"
+             ' supported; fix: end with , "init")', "filter(max, Rmax=? [ I=2 ])"),
+    BadPrism("filter of a condition", _GOOD,
+             "1:13: the filter `avg` of a condition on states is not supported;"
+             " fix: use forall, exists or count", 'filter(avg, "goal")'),
+    BadPrism("choice in a choice", _GOOD, "1:22: `?` inside `?` needs parentheses here; fix: write"
+             " a ? (b ? c : d) : e", "Pmax=? [ F x=1 ? x=2 ? true : false : true ]"),
     BadPrism("coalition", _GOOD, "1:1: coalitions of players are not supported; fix: ask Pmin or Pmax",
              '<<a>> Pmax=? [ F "goal" ]'),
 )  # fmt: skip

@@ -65,11 +65,19 @@ def test_deep_and_long_expressions_are_refused_or_read(tmp_path: Path) -> None:
     path = tmp_path / "deep.nm"
     for body in ("(" * 5000 + "x" + ")" * 5000, "-" * 5000 + "1", "!" * 5000 + "true", "x?" * 5000 + "1"):
         path.write_text(f"mdp\nmodule m x : [0..3]; [] {body}=0 -> true; endmodule\n", encoding="utf-8")
-        with pytest.raises(SurefootError, match=r"levels|expected"):
+        with pytest.raises(SurefootError, match=r"levels|expected|parentheses"):
             read_prism(path)
     long = " | ".join(f"x={n % 4}" for n in range(5000))
     path.write_text(f"mdp\nmodule m x : [0..3]; [] {long} -> true; endmodule\n", encoding="utf-8")
     assert read_prism(path).kind == "mdp"
+
+
+def test_a_missing_file_with_properties_is_named_once(tmp_path: Path) -> None:
+    model, asked = tmp_path / "a.prism", tmp_path / "none.props"
+    model.write_text(QUESTIONS[0].text, encoding="utf-8")
+    with pytest.raises(SurefootError) as caught:
+        read_model(model, property_file=asked)
+    assert str(caught.value) == f"{asked}: there is no such file; fix: check the path"
 
 
 def test_properties_of_other_models_are_refused(tmp_path: Path) -> None:

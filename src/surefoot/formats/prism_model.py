@@ -70,8 +70,9 @@ def load_prism_problems(
 
 
 def _constants_of(file: Path) -> Mapping[str, object]:
+    text = read_input_bytes(file).decode("utf-8", errors="replace")
     with locate_errors(str(file)):
-        return declared_constants(read_input_bytes(file).decode("utf-8", errors="replace"))
+        return declared_constants(text)
 
 
 def _own_constants(path: Path, given: Mapping[str, str], elsewhere: Mapping[str, object]) -> dict[str, str]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from surefoot.errors import SurefootError, Unsupported
 from surefoot.formats.prism.questions import PrismQuestion, QuestionScope, parse_prism_question
 from surefoot.formats.prism.terms import PrismScope
 from surefoot.problem.environment import Environment
-from surefoot.problem.property import Property
+from surefoot.problem.property import Expected, Probability, Property
 from surefoot.problem.property_parser import parse_property
 from surefoot.term.reserved_names import DEADLOCKED, location_key, location_name
 from surefoot.term.term import Const, Term, Var
@@ -51,10 +52,14 @@ def parse_question_text(
         if first is other and isinstance(error, Unsupported):
             raise  # it is understood, and the other syntax may mean something else by it
         try:
-            return second()
+            found = second()
         except SurefootError as later:
             refused = isinstance(later, Unsupported) and not isinstance(error, Unsupported)
             raise (later if refused else error) from None
+        asked = found.asked
+        if prism.chain and isinstance(asked, Probability | Expected) and asked.optimise is None:
+            asked = replace(asked, optimise="max")  # as in PRISM's syntax: all strategies have the same value
+        return replace(found, asked=asked)
 
 
 def _syntax_of(text: str) -> str:

@@ -1,10 +1,13 @@
 """Each construct of the PRISM language in a small program, with values computed by hand."""
 
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from tests.formats.prism.ask_prism import ask_value, ask_verdict, count_states, read_text
 
+import surefoot as sf
+from surefoot.errors import Unsupported
 from surefoot.verdict.verdict import Unknown
 
 DIE = """
@@ -302,3 +305,41 @@ def test_all_runs_and_some_run() -> None:
     assert told["A [ G x<2 ]"] == "Violated"
     assert all(word in ("Proved", "Holds") for q, word in told.items() if q != "A [ G x<2 ]"), told
     assert ask_value(text, "E [ F x=2 ]") == 1
+
+
+INITIAL = """
+dtmc
+module m
+  x : [0..3]; b : bool;
+  [] x<3 -> 0.5:(x'=x+1) + 0.5:(b'=!b);
+  [] x=3 -> true;
+endmodule
+init x<=1 & !b endinit
+rewards b : 1; x<3 : 0.5; endrewards
+"""
+
+
+def test_conditions_are_counted_and_found() -> None:
+    assert ask_value(INITIAL, "filter(count, x=3)") == 2
+    assert ask_value(INITIAL, "filter(count, x=3, b)") == 1
+    assert ask_value(INITIAL, "filter(count, true)") == 8
+    assert ask_value(INITIAL, 'filter(count, x=1, "init")') == 1
+
+
+def test_rewards_of_an_instant_are_those_of_the_initial_states() -> None:
+    assert ask_value(INITIAL, 'filter(max, R=? [ I=1 ], "init")') == 1
+    with pytest.raises(Unsupported, match="from other states than the initial ones"):
+        ask_value(INITIAL, "filter(max, R=? [ I=1 ], x=3 & b)")
+
+
+def test_doubles_with_whole_values_may_be_exponents_below_zero() -> None:
+    assert reach("[] x=0 -> pow(2,-1.0):(x'=1) + pow(2.0,-1):(x'=2);", "x=1") == Fraction(1, 2)
+
+
+@pytest.mark.parametrize(
+    "question", ["P=? [ F s == 7 and d == 3 ]", "P=? [ F s=7 & d=3 ]", "P=? [ F 2<d<4 ]"]
+)
+def test_a_chain_needs_no_policy_in_either_syntax(tmp_path: Path, question: str) -> None:
+    (tmp_path / "die.prism").write_text(DIE, encoding="utf-8")
+    result = sf.check(sf.load(tmp_path / "die.prism", property=question), engine="explicit")
+    assert result.low <= Fraction(1, 6) <= result.high

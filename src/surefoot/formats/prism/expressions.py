@@ -111,6 +111,8 @@ class PrismReader:
         if self.sees("?"):
             place = self.advance().place
             then = self._operators(0)
+            if self.sees("?"):
+                self.token.place.fail("`?` inside `?` needs parentheses here", "write a ? (b ? c : d) : e")
             self.expect(":", "after the first value of `?`")
             condition = PrismExpression("?", place, (condition, then, self.expression()))
         self._levels -= 1
@@ -161,7 +163,8 @@ class PrismReader:
             self.advance()
             with locate_errors(str(token.place)):
                 value = read_number(f"0{token.text}" if token.text.startswith(".") else token.text)
-            return PrismExpression("number", token.place, value=value)
+            whole = token.text.isdigit()  # `2.0` is a double of PRISM, whatever its value
+            return PrismExpression("number", token.place, value=value if whole else Fraction(value))
         if self.takes("true", "false"):
             return PrismExpression("truth", token.place, value=token.text == "true")
         if self.takes("("):

@@ -255,7 +255,7 @@ def _parse_module(reader: PrismReader, found: PrismFile) -> None:
         return
     declarations: list[PrismDeclaration] = []
     commands: list[PrismCommand] = []
-    while reader.token.kind == "name":
+    while reader.token.kind == "name" or (reader.token.kind == "keyword" and reader.ahead().text == ":"):
         declarations.append(_declaration(reader))
     if reader.sees("invariant"):
         reader.token.place.refuse("`invariant` needs a model with clocks", "only discrete models are read")

@@ -47,6 +47,7 @@ _DECIDING = {"forall": True, "&": True, "exists": False, "|": False}
 _SINGLE = ("state", "first")
 _COMBINING = ("+", "-", "*", "/", "&", "|", "=>", "<=>", "=", "!=", "<", "<=", ">", ">=", "?")
 _SUFFIXES = ("filter", "P", "Pmin", "Pmax", "R", "Rmin", "Rmax", "A", "E", "S")
+_LIKELY = Threshold(">=", Fraction(1, 2))  # of what is certain or impossible
 _OBJECTIVES = "questions with several objectives are not supported"
 
 
@@ -146,13 +147,19 @@ def _read_filter(reader: PrismReader, known: QuestionScope) -> PrismQuestion:
     reader.expect(")", "after the filter")
     if found is None:
         return PrismQuestion(_filter_condition(name, TRUE if condition is None else condition, starts, place))
+    if found.instant is not None and starts is not None:  # the counter of steps is 0 in initial states only
+        place.refuse("`I=k` from other states than the initial ones is not supported", 'end with , "init")')
     return replace(found, asked=_filter_value(name, found.asked, starts, place))
 
 
 def _filter_condition(name: str, condition: Term, starts: Term | None, place: PrismPlace) -> Property:
     """`filter(forall, x<5, …)`: what holds in those states."""
+    if name in ("count", "exists", "|"):  # where it holds at once
+        holds = Probability(Path("F", condition, TRUE, (Bound(None, Const(0)),)), _LIKELY, "max", "min")
+        return _filter_value(name, holds, starts, place)
     if name not in ("forall", "&"):
-        place.refuse(f"the filter `{name}` of a condition on states is not supported", "use forall")
+        what = f"the filter `{name}` of a condition on states is not supported"
+        place.refuse(what, "use forall, exists or count")
     bad = fold_constant_parts(~condition)
     return Never(bad, 0) if starts is None else Never(fold_constant_parts(starts & bad))
 

@@ -239,11 +239,20 @@ def _read_power(expression: PrismExpression, args: tuple[Term, ...], scope: Pris
     kinds = [prism_term_type(e, t, scope) for e, t in zip(expression.args, args, strict=True)]
     exponent = fold_constant_parts(args[1])
     if kinds == [INT, INT] and term_interval(exponent, scope.own_kinds())[0] < 0:
+        if isinstance(exponent, Const) and any(_is_written_as_double(part) for part in expression.args):
+            return Apply(Op.DIV, (Const(1), Apply(Op.POW, (args[0], Const(-exponent.value)))))
         what = "`pow` of integers with an exponent that may be negative"
-        start_of(expression.args[1]).refuse(what, "write the base as 2.0, or 1/pow(a, b)")
+        start_of(expression.args[1]).refuse(what, "write 1/pow(a, b) with the exponent turned round")
     if kinds[1] != INT and not isinstance(exponent, Const):
         scope.notes.add("powers with exponents that are no integers are rounded to the nearest double")
     return Apply(Op.POW, args)
+
+
+def _is_written_as_double(expression: PrismExpression) -> bool:
+    """`2.0` and `-1.0`: doubles of PRISM with the values of integers."""
+    while expression.op == "negate":
+        (expression,) = expression.args
+    return expression.op == "number" and isinstance(expression.value, Fraction)
 
 
 def _read_logarithm(expression: PrismExpression, args: tuple[Term, ...], scope: PrismScope) -> Term:

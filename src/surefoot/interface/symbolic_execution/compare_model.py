@@ -161,7 +161,8 @@ def _note_leaving(
             if isinstance(inner, Int):
                 place = describe_state(values, step.label)
                 what = f"`{name}` becomes {value}, outside {inner.low} to {inner.high}, at {place}"
-                raise Refusal(what, "stop it there, min(n + 1, 9), or declare wider limits", " ")
+                stopped = f"max({inner.low}, …)" if below else f"min({inner.high}, …)"
+                raise Refusal(what, f"stop it there, {stopped}, or declare wider limits", " ")
             agreement.leaving.setdefault(f"{name}{'<' if below else '>'}", (float(value), dict(values)))
     return inside
 

@@ -23,6 +23,7 @@ from surefoot.interface.symbolic_execution.arithmetic import (
     number_term,
     subtract,
 )
+from surefoot.interface.symbolic_execution.refusal import Refusal
 from surefoot.interface.symbolic_execution.symbol import Symbol
 from surefoot.term.term import Op
 
@@ -101,8 +102,30 @@ def _bounded(value: Any, size: float) -> Any:
 
 
 def copy_sign(size: Any, sign: Any) -> Any:
+    """Zeros have no sign here, so that a size other than zero needs a sign that is not zero."""
     whole = absolute(arithmetic.to_float(size))
+    if _may_be_zero(sign) and not _may_be_zero(whole):
+        what = "`copysign` asks for the sign of a value that may be 0.0 or -0.0"
+        raise Refusal(what, "write size if x >= 0 else -size, with np.where in arrays")
     return choose(less(sign, 0), negative(whole), whole)
+
+
+def _may_be_zero(value: Any) -> bool:
+    if not is_symbol(value):
+        return bool(value == 0)
+    low, high = value.interval()
+    return bool(low <= 0 <= high)
+
+
+def exponential_less_one(value: Any) -> Any:
+    """Libraries round it less often."""
+    note_inexact("`expm1`")
+    return subtract(exponential(value), 1.0)
+
+
+def logarithm_of_one_more(value: Any) -> Any:
+    note_inexact("`log1p`")
+    return logarithm(add(1.0, value))
 
 
 def to_degrees(value: Any) -> Any:
@@ -126,6 +149,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "cosh": hyperbolic_cosine,
     "log2": logarithm_to(2.0),
     "log10": logarithm_to(10.0),
+    "expm1": exponential_less_one,
+    "log1p": logarithm_of_one_more,
     "degrees": to_degrees,
     "radians": to_radians,
     "hypot": hypotenuse,

@@ -297,6 +297,8 @@ _ELEMENTS: dict[str, Callable[..., Any]] = {
             "sqrt",
             "log2",
             "log10",
+            "expm1",
+            "log1p",
             "hypot",
             "copysign",
         ]

@@ -196,10 +196,19 @@ class RefusedGenerator:
         return refuse_random
 
 
+def _refuse_by_name(name: str) -> Callable[..., Any]:
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise Refusal(f"`math.{name}` is not followed", "write it with + - * / and conditional expressions")
+
+    return refuse
+
+
 def _make_stands() -> tuple[dict[int, Any], dict[str, Any]]:
     """What is put in place of objects, by their identity, and of Python's own names."""
     maths = {
-        n: only_for_symbols(getattr(math, n), _unboxing(f)) for n, f in _MATH.items() if hasattr(math, n)
+        name: only_for_symbols(f, _unboxing(_MATH[name]) if name in _MATH else _refuse_by_name(name))
+        for name, f in vars(math).items()
+        if callable(f) and not name.startswith("__")
     }
     arrays = {n: only_for_symbols(getattr(np, n), f) for n, f in NUMPY.items() if hasattr(np, n)}
     arrays |= {n: f for n, f in MAKING.items() if hasattr(np, n)}

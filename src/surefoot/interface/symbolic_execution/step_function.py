@@ -19,6 +19,7 @@ from surefoot.interface.symbolic_execution.step_layout import (
     ResultLayout,
     Signature,
     arrange_state,
+    is_number,
     is_sequence,
 )
 from surefoot.interface.symbolic_execution.symbol import Symbol, Unfollowed
@@ -76,12 +77,13 @@ class StepFunction:
     def _read_owner(self, owner: Any, result: Any) -> dict[str, Any]:
         found = {name: _get_attribute(owner, path) for name, path in self.paths.items()}
         roles = self.layout.roles if self.layout is not None and self.layout.roles else _episode_roles(result)
-        if is_sequence(result) and roles:
-            if len(result) != len(roles):
+        if roles:
+            parts = result if is_sequence(result) else (result,)
+            if len(parts) != len(roles):
                 raise Refusal(
                     "the step returns results of different forms", "return the same parts on every path"
                 )
-            found |= {r: part for r, part in zip(roles, result, strict=True) if r in EXTRAS}
+            found |= {r: part for r, part in zip(roles, parts, strict=True) if r in EXTRAS}
         return found
 
     def changed_attributes(self, state: Mapping[str, Any], action: Any, noise: Mapping[str, Any]) -> set[str]:
@@ -113,14 +115,22 @@ def _call_by_name(function: Callable[..., Any], given: Mapping[str, Any]) -> Any
 
 
 def _episode_roles(result: Any) -> tuple[str, ...]:
-    """Gymnasium's (observation, reward, terminated, truncated, info), and older ones with a single `done`."""
+    """Gymnasium's (observation, reward, terminated, truncated, info), older ones, (reward, done), done."""
+    if _is_truth(result):
+        return (TERMINATED,)
     if not is_sequence(result) or not isinstance(result, tuple):
         return ()
+    if len(result) == 2 and _is_truth(result[1]) and not _is_truth(result[0]):
+        return ("reward" if is_number(result[0]) else IGNORED, TERMINATED)
     return {
         5: (IGNORED, "reward", TERMINATED, "truncated", IGNORED),
         4: (IGNORED, "reward", TERMINATED, IGNORED),
         3: (IGNORED, "reward", TERMINATED),
     }.get(len(result), ())
+
+
+def _is_truth(value: Any) -> bool:
+    return isinstance(value, bool | np.bool_) or (isinstance(value, Symbol) and value.kind is bool)
 
 
 def _get_attribute(owner: Any, path: tuple[str, ...]) -> Any:

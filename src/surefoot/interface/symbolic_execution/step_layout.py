@@ -176,12 +176,7 @@ def is_number(value: Any) -> bool:
 
 def _fits(value: Any, kind: ValueType) -> bool:
     if isinstance(kind, Array):
-        return (
-            is_sequence(value)
-            and np.ndim(value) > 0
-            and len(value) == kind.length
-            and all(_fits(v, kind.element) for v in value)
-        )
+        return is_sequence(value) and len(value) == kind.length and all(_fits(v, kind.element) for v in value)
     return not is_sequence(value) and is_number(value)
 
 

@@ -104,9 +104,14 @@ class SymbolArray:
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if type(index) is SymbolArray and index.kind is bool and index.shape == self.shape:
-            mixed = where(index, value, self)
-            self.cells[...] = convert_cells(mixed.cells, self.kind)
-            return
+            if not is_array(value) or value.size == 1:
+                mixed = where(index, value, self)
+                self.cells[...] = convert_cells(mixed.cells, self.kind)
+                return
+            places = [
+                bool(i) for i in index.cells.ravel()
+            ]  # the values go to the places that are chosen, in order
+            index = np.array(places).reshape(self.shape)
         if _has_symbols(index):
             _set_at(self, index, value)
             return
@@ -385,7 +390,8 @@ def _select(place: Any, values: list[Any], kind: type) -> Any:
     if not is_symbol(place):
         return values[int(place)]
     terms = [term_of(v) for v in values]
-    low, high = (int(end) for end in place.interval())
+    low, high = place.interval()  # which may be wider than the places, as that of a wrapped one is
+    low, high = max(int(low), 0), min(int(high), len(values) - 1)
     if all(term is terms[low] for term in terms[low : high + 1]):
         return values[low]
     if (whole := _declared_array(terms)) is not None:
