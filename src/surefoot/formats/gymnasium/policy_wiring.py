@@ -61,8 +61,8 @@ def wire_gym_policy(
         names = tuple(variable.name for variable in model.environment.variables)
         wiring = read_wiring(beside, Vocabulary(names))
     else:
-        wiring = PolicyWiring(model.observe, model.actions, Choose.ARGMAX if model.actions else Choose.VALUE)
-        _check_widths(model, loaded, network)
+        observe = _select_observation(model, loaded, network)
+        wiring = PolicyWiring(observe, model.actions, Choose.ARGMAX if model.actions else Choose.VALUE)
     if given is not None:
         wiring = change_wiring(wiring, given)
     if wiring.normalize is None and loaded.kind.startswith("sb3"):
@@ -109,18 +109,24 @@ def _read_found(path: Path, width: int) -> Normalization | None:
         ) from None
 
 
-def _check_widths(model: GymModel, loaded: LoadedPolicy, network: Path) -> None:
-    """Refuse a network that reads or returns something else than the environment shows and takes."""
+def _select_observation(model: GymModel, loaded: LoadedPolicy, network: Path) -> tuple[Term, ...]:
+    """What the network reads: the entries of an observation, or the numbers of which they are the encoding.
+    Refused is one that reads or returns something else than the environment shows and takes.
+    """
     name, where = model.environment.name, str(network)
     width, wanted = loaded.network.width, len(model.observe)
-    if width != wanted:
-        shown = ", ".join(show_term(term) for term in model.observe[:_SHOWN]) + ", …" * (wanted > _SHOWN)
-        what = f"the network reads {count_noun(width, 'number')}, and {name} shows {wanted} ({shown})"
+    observe = next((seen for seen in (model.numbers, model.observe) if len(seen) == width), None)
+    if observe is None:
+        listed = model.numbers or model.observe
+        shown = ", ".join(show_term(term) for term in listed[:_SHOWN]) + ", …" * (len(listed) > _SHOWN)
+        either = f"{len(listed)} ({shown}), or {wanted} one-hot" if model.numbers else f"{wanted} ({shown})"
+        what = f"the network reads {count_noun(width, 'number')}, and {name} shows {either}"
         raise InvalidProblem(what, fix="say what it reads with --observe, in its order", where=where)
     if model.actions:
         _check_choice(model, loaded, where)
     else:
         _check_controls(model, loaded, where)
+    return observe
 
 
 def _check_choice(model: GymModel, loaded: LoadedPolicy, where: str) -> None:

@@ -31,6 +31,7 @@ def _as_gym_kind(name: str, kind: ToyKind) -> GymKind:
             absent=model.absent,
             limit=model.limit,
             terminates=Var(TERMINATED),
+            numbers=tuple(Var(variable) for variable, _ in kind.observed),
             facts=model.environment.notes,
         )
 
