@@ -29,6 +29,7 @@ from surefoot.formats.wiring import (
 )
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.term.printer import show_term
+from surefoot.term.term import Term
 from surefoot.verdict.sentences import count_noun
 
 Record: TypeAlias = Callable[[Path], None]  # told of every file that is read
