@@ -23,6 +23,7 @@ from surefoot.formats.wiring import (
     Vocabulary,
     WiringChanges,
     change_wiring,
+    has_only_layers,
     read_wiring,
     wire_network,
     wiring_path,
@@ -57,8 +58,10 @@ def wire_gym_policy(
     if isinstance(given, PolicyWiring):
         return wire_network(loaded.network, given, told)
     beside = wiring_path(network)
-    if beside.is_file():
+    said = beside.is_file()
+    if said:
         record(beside)
+    if said and not has_only_layers(beside):
         names = tuple(variable.name for variable in model.environment.variables)
         wiring = read_wiring(beside, Vocabulary(names))
     else:
