@@ -136,3 +136,12 @@ def test_weights_with_a_list_of_layers_are_wired_by_themselves(tmp_path: Path) -
     asked = sf.load("gym:CartPole-v1", "safe", policy=tmp_path / "push.pt")
     assert isinstance(asked.policy, sf.NeuralPolicy)
     assert [sf.show_term(term) for term in asked.policy.observe] == ["x", "x_dot", "theta", "theta_dot"]
+
+
+@pytest.mark.train
+def test_a_policy_of_another_map_is_refused(tmp_path: Path) -> None:
+    pytest.importorskip("gymnasium")
+    library = pytest.importorskip("stable_baselines3")
+    library.DQN("MlpPolicy", "FrozenLake8x8-v1", policy_kwargs={"net_arch": [4]}).save(tmp_path / "big.zip")
+    with pytest.raises(InvalidProblem, match="knows 64 values of what it reads, and FrozenLake-v1 shows 16"):
+        sf.load("gym:FrozenLake-v1", "P goal", policy=tmp_path / "big.zip")

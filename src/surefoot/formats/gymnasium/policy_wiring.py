@@ -126,6 +126,10 @@ def _select_observation(model: GymModel, loaded: LoadedPolicy, network: Path) ->
         either = f"{len(listed)} ({shown}), or {wanted} one-hot" if model.numbers else f"{wanted} ({shown})"
         what = f"the network reads {count_noun(width, 'number')}, and {name} shows {either}"
         raise InvalidProblem(what, fix="say what it reads with --observe, in its order", where=where)
+    known = sum(index.count for index in loaded.network.indices)
+    if observe is model.numbers and known not in (0, wanted):
+        what = f"the network knows {count_noun(known, 'value')} of what it reads, and {name} shows {wanted}"
+        raise InvalidProblem(what, fix="give a policy that was trained on this environment", where=where)
     if model.actions:
         _check_choice(model, loaded, where)
     else:
