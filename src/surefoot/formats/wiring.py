@@ -84,6 +84,12 @@ def read_wiring(path: str | Path, vocabulary: Vocabulary | None = None) -> Polic
         return wiring_from_table(table, place.parent, vocabulary or Vocabulary())
 
 
+def has_only_layers(path: Path) -> bool:
+    """Does the file beside weights say how they are connected, and nothing about what is observed?"""
+    with locate_errors(str(path), InvalidProblem):
+        return set(read_toml_document(path).table(*KEYS, LAYERS)) == {LAYERS}
+
+
 def wiring_from_table(entries: Mapping[str, TomlEntry], folder: Path, vocabulary: Vocabulary) -> PolicyWiring:
     """The wiring that the keys of a table describe; file names are relative to `folder`."""
     if "observe" not in entries:

@@ -120,10 +120,14 @@ def gym(environment: Any, **arguments: Any) -> GymEnvironment:
 
 
 def _argument_text(value: object) -> str:
+    """The value as it stands behind `?`; rows of a map are separated by `/`, other lists by commas."""
     if isinstance(value, bool | None):
         return str(value).lower()
-    return (
-        value
-        if isinstance(value, str)
-        else str(float(number_from(value)) if isinstance(value, float) else value)
-    )
+    if isinstance(value, list | tuple):
+        between = "/" if all(isinstance(one, str) for one in value) else ","
+        return between.join(_argument_text(one) for one in value)
+    if isinstance(value, str):
+        if "&" in value:
+            raise InvalidProblem(f"`{value}` is more than one value", fix="give each argument by its name")
+        return value
+    return str(float(number_from(value)) if isinstance(value, float) else value)

@@ -24,7 +24,7 @@ from surefoot.problem.property import (
 )
 from surefoot.run import verify
 from surefoot.shields.export.action_shield import c_actions, python_actions
-from surefoot.shields.finite.arena import bad_condition, is_finite_environment
+from surefoot.shields.finite.arena import ask_for_ever, bad_condition, is_finite_environment
 from surefoot.shields.finite.safest_strategy import MOST_EXACT
 from surefoot.shields.finite.shield import FiniteShield, action_table, examples_of, finite_shield
 from surefoot.solvers.markov import MarkovUndecided
@@ -120,7 +120,7 @@ def make_finite_shield(
     """The shield with what is known about it, or what the time ended."""
 
     def attempt() -> FiniteSynthesis | str:
-        return _synthesise_finite(problem, bound, budget, goals)
+        return _synthesise_finite(ask_for_ever(problem), bound, budget, goals)
 
     try:
         return call_in_time(budget, attempt, lambda: "the time ended before there was a shield")
@@ -177,8 +177,13 @@ def reachability_goals(problems: Mapping[str, Problem], about: Problem) -> dict[
                 found[name] = goal
             case Probability(Path("F" | "U", goal)) | Expected(_, goal):
                 found[name] = goal
-    same = {n: g for n, g in found.items() if problems[n].environment == about.environment}
-    return {n: g for n, g in same.items() if g not in (bad_condition(about), FALSE) and is_about_states(g)}
+    bad = bad_condition(ask_for_ever(about))
+    kept: dict[Term, str] = {}
+    for name, goal in found.items():
+        same = problems[name].environment == about.environment and problems[name].property != about.property
+        if same and goal not in (bad, FALSE) and is_about_states(goal):
+            kept.setdefault(goal, name)
+    return {name: goal for goal, name in kept.items()}
 
 
 def _verify_uncertified(problem: Problem, budget: Budget) -> Result:

@@ -10,11 +10,11 @@ from surefoot.engines.reach import Reach
 from surefoot.errors import SurefootError, Unsupported
 from surefoot.problem.policy import ShieldedPolicy
 from surefoot.problem.problem import Problem
-from surefoot.problem.property import Never
 from surefoot.problem.property_printer import show_property
 from surefoot.run import verify
 from surefoot.search.shield_cost import ShieldCost, measure_shield_cost
 from surefoot.shields.export.switched_code import c_switched, python_switched
+from surefoot.shields.finite.arena import ask_for_ever
 from surefoot.shields.switched.sliding_set import find_sliding_sets
 from surefoot.shields.switched.switched_shield import SwitchedShield, make_switched_shield
 from surefoot.shields.switched.switched_system import SwitchedSystem, read_switched_system
@@ -74,7 +74,7 @@ class SwitchedSynthesis:
 def is_moved_by_real_steps(problem: Problem) -> bool:
     """Actions, no controls, and real variables: what this kind of shield is for."""
     try:
-        read_switched_system(problem)
+        read_switched_system(ask_for_ever(problem))
     except SurefootError:
         return False
     return True
@@ -91,9 +91,8 @@ def make_switched_synthesis(
     problem: Problem, budget: Budget, goals: Mapping[str, Term] | None = None
 ) -> SwitchedSynthesis:
     """Find a set and prove it; `Unsupported` says why there is none."""
+    problem = ask_for_ever(problem)
     system = read_switched_system(problem)
-    if not isinstance(problem.property, Never) or problem.property.steps is not None:
-        raise Unsupported("a shield over real variables is for ever", fix="ask `never BAD` without a limit")
     found = _prove_some_set(problem, system, budget)
     shielded = found.shield.shielded_problem()
     if shielded is None or not found.is_accepted or budget.is_spent():

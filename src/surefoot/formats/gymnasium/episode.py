@@ -13,7 +13,16 @@ from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.formats.gymnasium.gym_model import ELAPSED, GymModel, shortest_decimal
 from surefoot.problem.environment import Component, Control, Edge, Environment, Law, Update, Variable
 from surefoot.problem.property import Expected, Never, NeverBefore, Path, Probability, Property, Within
-from surefoot.term.term import TRUE, Const, Term, Var, conjunction_of, disjunction_of, equal
+from surefoot.term.term import (
+    TRUE,
+    Const,
+    Term,
+    Var,
+    conjunction_of,
+    disjunction_of,
+    equal,
+    split_conjunction,
+)
 from surefoot.term.value_types import Arithmetic, Int
 
 SINES = (
@@ -105,10 +114,14 @@ def _include_outside(asked: Property, outside: Term) -> Property:
 def end_episodes(environment: Environment, over: Term) -> Environment:
     """The environment in which no step is possible where the episode is over."""
     components = tuple(
-        replace(c, edges=tuple(replace(e, guard=e.guard & ~over) for e in c.edges))
-        for c in environment.components
+        replace(c, edges=tuple(_end_at(e, over) for e in c.edges)) for c in environment.components
     )
     return replace(environment, components=components)
+
+
+def _end_at(edge: Edge, over: Term) -> Edge:
+    """The edge where the episode goes on; tables say so themselves."""
+    return edge if ~over in split_conjunction(edge.guard) else replace(edge, guard=edge.guard & ~over)
 
 
 def _count_step(edge: Edge, limit: int | None) -> Edge:

@@ -44,6 +44,7 @@ class GymModel:
     terminates: Term | None = None  # in which states the library ends an episode; None: in none
     outside: Term | None = None  # where the model is not the library: these states count as bad
     rewards_after: Term | None = None  # of the state after a step, where edges do not say what one earns
+    numbers: tuple[Term, ...] = ()  # what the library shows where that is numbered; `observe`: one-hot of it
     facts: tuple[str, ...] = ()  # how exact the model is, for `surefoot inspect`
 
 

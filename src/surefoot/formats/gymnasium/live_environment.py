@@ -45,6 +45,8 @@ _HARMLESS = frozenset(
 )
 _METHODS = ("step", "reset", "_dsdt", "_get_obs", "_get_ob", "_terminal")  # that decide what an episode is
 
+_OTHER_FLOATS = ("float16", "float32", "float96", "float128")  # models compute in doubles
+
 
 def name_live_environment(given: Any) -> str:
     """`gym:NAME?argument=value`, which means the same as the environment does now."""
@@ -64,6 +66,9 @@ def name_live_environment(given: Any) -> str:
     if replaced := [method for method in _METHODS if method in vars(plain)]:
         what = f"`{replaced[0]}` of this {name} was replaced by other code"
         raise Unsupported(what, fix="there are models of what the library executes")
+    if first := getattr(getattr(plain, "action_space", None), "start", 0):
+        what = f"the actions of this {name} begin with {first}"
+        raise Unsupported(what, fix="leave its action_space as the library makes it")
     values = kind.read_live(plain) if kind.read_live is not None else _read_attributes(plain, kind, name)
     told = {key: _value_text(value) for key, value in values.items() if value != kind.arguments[key].default}
     if kind.check_given is not None:
@@ -107,6 +112,9 @@ def _read_attributes(plain: Any, kind: GymKind, name: str) -> Mapping[str, Any]:
         own = argument.attribute or key
         found = getattr(plain, own, argument.default) if argument.live else argument.default
         wanted_kind = type(argument.default)
+        if (width := str(getattr(found, "dtype", ""))) in _OTHER_FLOATS:
+            what = f"`{key}` of this {name} is a {width}, in which numpy then computes whole steps"
+            raise Unsupported(what, fix=f"set a float such as {float(found)!r}")
         if not isinstance(found, bool) and wanted_kind is not bool and hasattr(found, "item"):
             found = found.item()  # a number of numpy
         if wanted_kind is float and isinstance(found, int) and not isinstance(found, bool):

@@ -20,10 +20,10 @@ def describe_gym_model(text: str, constants: Mapping[str, str]) -> dict[str, Any
     environment = model.environment
     return {
         "kind": "model of a Gymnasium environment; the library itself is not needed",
-        "name": environment.notes[0] if environment.notes else environment.name,
+        "name": _called(model),
         "variables": [variable.name for variable in environment.variables],
         "starts": show_term(environment.initial),
-        "observes": [show_term(term) for term in model.observe],
+        "observes": _observations(model),
         **_actions(model),
         "arithmetic": environment.arithmetic.value,
         "terminates": "never" if model.terminates is None else show_term(model.terminates),
@@ -33,6 +33,20 @@ def describe_gym_model(text: str, constants: Mapping[str, str]) -> dict[str, Any
         | {key: f"the same as `{other}`" for key, other in model.aliases.items()},
         "exactness": list(model.facts),
     }
+
+
+def _called(model: GymModel) -> str:
+    """The name, with the arguments that are not the library's defaults."""
+    name = model.environment.name
+    return next((note for note in model.environment.notes if note.startswith(f"{name} with ")), name)
+
+
+def _observations(model: GymModel) -> list[str]:
+    """What a network reads; one-hot encodings are not listed value by value."""
+    if not model.numbers:
+        return [show_term(term) for term in model.observe]
+    shown = ", ".join(show_term(term) for term in model.numbers)
+    return [f"{shown} (as a library shows it)", f"or {len(model.observe)} numbers: one-hot"]
 
 
 def _actions(model: GymModel) -> dict[str, Any]:

@@ -23,12 +23,14 @@ from surefoot.formats.wiring import (
     Vocabulary,
     WiringChanges,
     change_wiring,
+    has_only_layers,
     read_wiring,
     wire_network,
     wiring_path,
 )
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.term.printer import show_term
+from surefoot.term.term import Term
 from surefoot.verdict.sentences import count_noun
 
 Record: TypeAlias = Callable[[Path], None]  # told of every file that is read
@@ -56,13 +58,15 @@ def wire_gym_policy(
     if isinstance(given, PolicyWiring):
         return wire_network(loaded.network, given, told)
     beside = wiring_path(network)
-    if beside.is_file():
+    said = beside.is_file()
+    if said:
         record(beside)
+    if said and not has_only_layers(beside):
         names = tuple(variable.name for variable in model.environment.variables)
         wiring = read_wiring(beside, Vocabulary(names))
     else:
-        wiring = PolicyWiring(model.observe, model.actions, Choose.ARGMAX if model.actions else Choose.VALUE)
-        _check_widths(model, loaded, network)
+        observe = _select_observation(model, loaded, network)
+        wiring = PolicyWiring(observe, model.actions, Choose.ARGMAX if model.actions else Choose.VALUE)
     if given is not None:
         wiring = change_wiring(wiring, given)
     if wiring.normalize is None and loaded.kind.startswith("sb3"):
@@ -109,18 +113,28 @@ def _read_found(path: Path, width: int) -> Normalization | None:
         ) from None
 
 
-def _check_widths(model: GymModel, loaded: LoadedPolicy, network: Path) -> None:
-    """Refuse a network that reads or returns something else than the environment shows and takes."""
+def _select_observation(model: GymModel, loaded: LoadedPolicy, network: Path) -> tuple[Term, ...]:
+    """What the network reads: the entries of an observation, or the numbers of which they are the encoding.
+    Refused is one that reads or returns something else than the environment shows and takes.
+    """
     name, where = model.environment.name, str(network)
     width, wanted = loaded.network.width, len(model.observe)
-    if width != wanted:
-        shown = ", ".join(show_term(term) for term in model.observe[:_SHOWN]) + ", …" * (wanted > _SHOWN)
-        what = f"the network reads {count_noun(width, 'number')}, and {name} shows {wanted} ({shown})"
+    observe = next((seen for seen in (model.numbers, model.observe) if len(seen) == width), None)
+    if observe is None:
+        listed = model.numbers or model.observe
+        shown = ", ".join(show_term(term) for term in listed[:_SHOWN]) + ", …" * (len(listed) > _SHOWN)
+        either = f"{len(listed)} ({shown}), or {wanted} one-hot" if model.numbers else f"{wanted} ({shown})"
+        what = f"the network reads {count_noun(width, 'number')}, and {name} shows {either}"
         raise InvalidProblem(what, fix="say what it reads with --observe, in its order", where=where)
+    known = sum(index.count for index in loaded.network.indices)
+    if observe is model.numbers and known not in (0, wanted):
+        what = f"the network knows {count_noun(known, 'value')} of what it reads, and {name} shows {wanted}"
+        raise InvalidProblem(what, fix="give a policy that was trained on this environment", where=where)
     if model.actions:
         _check_choice(model, loaded, where)
     else:
         _check_controls(model, loaded, where)
+    return observe
 
 
 def _check_choice(model: GymModel, loaded: LoadedPolicy, where: str) -> None:

@@ -70,7 +70,7 @@ def select_gym_property(model: GymModel, asked: str) -> Property:
     if name in model.absent:
         what = f"{model.environment.name} has no property `{asked}`: {model.absent[name]}"
         raise InvalidProblem(what, fix=f"ask {_listed(known)}, or write one out", where="--property")
-    if asked.removeprefix("P ").isidentifier():
+    if asked.removeprefix("Pmax ").removeprefix("P ").isidentifier():
         what = f"{model.environment.name} has no property `{asked}`"
         raise InvalidProblem(what, fix=did_you_mean(asked, known), where="--property")
     names = [v.name for v in model.environment.variables] + [c.name for c in model.environment.controls]

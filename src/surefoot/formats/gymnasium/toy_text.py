@@ -31,6 +31,7 @@ def _as_gym_kind(name: str, kind: ToyKind) -> GymKind:
             absent=model.absent,
             limit=model.limit,
             terminates=Var(TERMINATED),
+            numbers=tuple(Var(variable) for variable, _ in kind.observed),
             facts=model.environment.notes,
         )
 
@@ -38,7 +39,8 @@ def _as_gym_kind(name: str, kind: ToyKind) -> GymKind:
         values = {key: a.default for key, a in kind.arguments.items()} | dict(kind.read_live(plain))
         values = {key: value for key, value in values.items() if key in kind.arguments}
         if hasattr(plain, "P"):
-            check_live_table(kind.build(name, values, None, False).table, plain, _shown_number)
+            steady = values | ({"fickle_passenger": False} if "fickle_passenger" in values else {})
+            check_live_table(kind.build(name, steady, None, False).table, plain, _shown_number)
         return values
 
     arguments = {key: GymArgument(a.default, known=a.known) for key, a in kind.arguments.items()}

@@ -199,12 +199,26 @@ class _Known:
     def _by_cell(self, values: Sequence[Any]) -> Term:
         if len(set(values)) == 1:
             return Const(values[0])
+        if values[0].__class__ is bool and (told := self._one_entry(values)) is not None:
+            return told
         if values[0].__class__ is bool and 2 * sum(values) <= len(values) and sum(values) <= _FEW:
             return self._one_of([number for number, holds in enumerate(values) if holds])
         cells: list[Const] = [Const(type(values[0])(0))] * self.encoding.size
         for cell, value in zip(self.encoding.cells, values, strict=True):
             cells[cell] = Const(value)
         return Apply(Op.SELECT, (Apply(Op.ARRAY, tuple(cells)), self.encoding.cell))
+
+    def _one_entry(self, values: Sequence[bool]) -> Term | None:
+        """That one entry of the state has one of few values, where it alone decides."""
+        found: list[tuple[Term, ...]] = []
+        for place, variable in enumerate(self.encoding.variables):
+            held: dict[int, bool] = {}
+            pairs = zip(self.encoding.entries, values, strict=True)
+            if all(held.setdefault(entries[place], value) == value for entries, value in pairs):
+                chosen = sorted(entry for entry, value in held.items() if value)
+                if len(chosen) <= min(_FEW, len(held) // 2):
+                    found.append(tuple(equal(Var(variable.name), entry) for entry in chosen))
+        return disjunction_of(min(found, key=len)) if found else None
 
     def _one_of(self, states: Sequence[int]) -> Term:
         """That the state is one of these, as a reader would write it."""

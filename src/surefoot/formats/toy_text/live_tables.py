@@ -60,7 +60,10 @@ def read_live_blackjack(plain: Any) -> Mapping[str, Any]:
 
 
 def check_live_table(table: TransitionTable, plain: Any, shown: Callable[[Any], int]) -> None:
-    """Refuse an environment whose own table is another one; `shown`: what it shows of a state."""
+    """Refuse an environment whose own table is another one; `shown`: what it shows of a state. A fickle
+    passenger is not in the table: the library's step thinks again beside it.
+    """
+    _check_live_starts(table, plain, shown)
     for state, row in zip(table.states, table.rows, strict=True):
         for action, several in enumerate(row):
             if several is None:
@@ -78,3 +81,17 @@ def check_live_table(table: TransitionTable, plain: Any, shown: Callable[[Any], 
             ):
                 what = f"its table was changed: state {shown(state)}, action {action}"
                 raise Unsupported(what, fix=_FIX)
+
+
+def _check_live_starts(table: TransitionTable, plain: Any, shown: Callable[[Any], int]) -> None:
+    """Refuse an environment that starts by another law."""
+    law = getattr(plain, "initial_state_distrib", None)
+    if law is None:
+        return
+    wanted: dict[int, Fraction] = {}
+    for state, share in table.starts:
+        number = shown(table.states[state])
+        wanted[number] = wanted.get(number, Fraction(0)) + share
+    for number, found in enumerate(law):
+        if abs(float(wanted.get(number, 0)) - float(found)) > _CLOSE:
+            raise Unsupported(f"its law of starts was changed: state {number}", fix=_FIX)

@@ -8,7 +8,7 @@ So no assumption is made about which of two enabled transitions comes about.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from surefoot.explore.explored_model import ExploredModel
 from surefoot.problem.environment import Environment
 from surefoot.problem.meaning.decision import action_names, action_of
 from surefoot.problem.problem import Problem
-from surefoot.problem.property import Never, Path, Probability
+from surefoot.problem.property import Never, NeverBefore, Path, Probability
 from surefoot.problem.validate import environment_labels
 from surefoot.query.markov import Markov
 from surefoot.shields.finite.game import OWN as OWN
@@ -94,6 +94,14 @@ def _checked_bad_condition(problem: Problem) -> Term:
 def is_finite_environment(environment: Environment) -> bool:
     """Can all states be looked at, as far as kinds and arithmetic tell?"""
     return environment.arithmetic is Arithmetic.EXACT and has_finitely_many_states(environment)
+
+
+def ask_for_ever(problem: Problem) -> Problem:
+    """The problem without a limit and an end of `never`: what is kept for ever is kept as long as asked."""
+    match problem.property:
+        case Never(bad) | NeverBefore(bad):
+            return replace(problem, property=Never(bad))
+    return problem
 
 
 def bad_condition(problem: Problem) -> Term:
