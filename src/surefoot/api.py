@@ -64,9 +64,8 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
     from surefoot.formats.output_file import compact_json as compact_json, write_file as write_file
     from surefoot.formats.policy_file import load_policy as load_policy
     from surefoot.formats.predicate_list import read_conditions as read_conditions
-    from surefoot.formats.problem_file import (
-        find_property_lines as find_property_lines, write_problems as write_problems,
-    )
+    from surefoot.formats.problem_file import find_property_lines as find_property_lines
+    from surefoot.formats.problem_file import write_problems as write_problems
     from surefoot.formats.result_json import (
         StoredResult as StoredResult,
         annotate_trace as annotate_trace, annotated_result_to_json as annotated_result_to_json,
@@ -164,9 +163,8 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
         finite_synthesis_to_json as finite_synthesis_to_json,
         render_finite_synthesis as render_finite_synthesis,
     )
-    from surefoot.report.foreign_barrier_text import (
-        describe_judgement as describe_judgement, judgement_to_json as judgement_to_json,
-    )
+    from surefoot.report.foreign_barrier_text import describe_judgement as describe_judgement
+    from surefoot.report.foreign_barrier_text import judgement_to_json as judgement_to_json
     from surefoot.report.heatmap.cells import (
         MapView as MapView, heat_map as heat_map, parse_view as parse_view,
     )
@@ -196,9 +194,8 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
     from surefoot.report.heatmap.start_values import (
         StartValue as StartValue, Which as Which, effort_table as effort_table, value_table as value_table,
     )
-    from surefoot.report.heatmap.terminal import (
-        terminal_lines as terminal_lines, terminal_text as terminal_text,
-    )
+    from surefoot.report.heatmap.terminal import terminal_lines as terminal_lines
+    from surefoot.report.heatmap.terminal import terminal_text as terminal_text
     from surefoot.report.html_page import render_html_page as render_html_page
     from surefoot.report.inventory import (
         probe_solvers as probe_solvers, summarise_engines as summarise_engines,
@@ -249,9 +246,8 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
         FiniteSynthesis as FiniteSynthesis, is_moved_by_actions as is_moved_by_actions,
         make_finite_shield as make_finite_shield, reachability_goals as reachability_goals,
     )
-    from surefoot.search.safe_starts import (
-        STARTS_INTERRUPTED as STARTS_INTERRUPTED, find_safe_starts as find_safe_starts,
-    )
+    from surefoot.search.safe_starts import STARTS_INTERRUPTED as STARTS_INTERRUPTED
+    from surefoot.search.safe_starts import find_safe_starts as find_safe_starts
     from surefoot.search.stored_result import (
         judge_certificate_content as judge_certificate_content, judge_stored_result as judge_stored_result,
         reload_source as reload_source,
@@ -261,9 +257,8 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
         is_moved_by_real_steps as is_moved_by_real_steps,
         make_switched_synthesis as make_switched_synthesis,
     )
-    from surefoot.search.vnnlib_question import (
-        competition_verdict as competition_verdict, verify_vnnlib as verify_vnnlib,
-    )
+    from surefoot.search.vnnlib_question import competition_verdict as competition_verdict
+    from surefoot.search.vnnlib_question import verify_vnnlib as verify_vnnlib
     from surefoot.shields.batch_guard import BatchGuard as BatchGuard
     from surefoot.shields.certified_shield import (
         SetKind as SetKind, ShieldSynthesis as ShieldSynthesis, Sketches as Sketches,
@@ -314,9 +309,8 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
         worst_exit_code as worst_exit_code,
     )
     from surefoot.verdict.sentences import count_noun as count_noun, interruption_note as interruption_note
-    from surefoot.verdict.threshold import (
-        compare_with_threshold as compare_with_threshold, threshold_of as threshold_of,
-    )
+    from surefoot.verdict.threshold import compare_with_threshold as compare_with_threshold
+    from surefoot.verdict.threshold import threshold_of as threshold_of
     from surefoot.verdict.verdict import (
         Certificate as Certificate, Estimated as Estimated, Exact as Exact, Found as Found, Holds as Holds,
         PerStart as PerStart, Proved as Proved, Reason as Reason, Result as Result, Trace as Trace,
@@ -335,9 +329,8 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
     )
     from surefoot.work.interrupt import exit_process as exit_process, handle_interrupts as handle_interrupts
     from surefoot.work.philox import Stream as Stream
-    from surefoot.work.processor_time import (
-        ProcessorTime as ProcessorTime, processor_seconds as processor_seconds,
-    )
+    from surefoot.work.processor_time import ProcessorTime as ProcessorTime
+    from surefoot.work.processor_time import processor_seconds as processor_seconds
     from surefoot.work.worker_pool import (
         ProcessPool as ProcessPool, SerialPool as SerialPool, WorkerPool as WorkerPool,
     )
