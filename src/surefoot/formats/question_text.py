@@ -51,6 +51,8 @@ def parse_question_text(
     except SurefootError as error:
         if first is other and isinstance(error, Unsupported):
             raise  # it is understood, and the other syntax may mean something else by it
+        if first is own and "[" not in text:
+            raise  # a bare condition, which PRISM asks about the starts alone, and its writer may mean always
         try:
             found = second()
         except SurefootError as later:
