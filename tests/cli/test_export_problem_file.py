@@ -79,10 +79,6 @@ def test_a_library_environment(tmp_path: Path, command: Command) -> None:
         (("{counter}", "{folder}/none/x.toml"), "none"),
         (("{counter}", "{folder}"), "does not end in"),
         (("gym:Blackjack-v1", "{folder}/x.toml", "--property", "never true"), "1000000 are read"),
-        (
-            ("gym:FrozenLake-v1", "{folder}/x.toml", "--property", "safe", "--property", "goal"),
-            "different environments; fix: write one of them",
-        ),
         (("racetrack/none", "{folder}/x.toml"), "none"),
         (("{folder}/missing.toml", "{folder}/x.toml"), "there is no such file"),
     ],
