@@ -27,9 +27,9 @@ from surefoot.work.budget import Budget
 APPLICABLE = Choose.ARGMAX_APPLICABLE
 
 
-def is_proved(problem: Problem) -> bool:
+def is_proved(problem: Problem, seconds: float = 1.0) -> bool:
     """The checker accepts all that is proved. Options are given: the first walk is within the time."""
-    verdict = ask_reach(problem, 1.0, order=10, taylor=4, pieces=4)
+    verdict = ask_reach(problem, seconds, order=10, taylor=4, pieces=4)
     if isinstance(verdict, Proved):
         checked = check_reach_proof(problem, verdict)
         assert checked.accepted, checked.reason
@@ -49,7 +49,7 @@ def test_bad_states_count_in_regions_that_are_come_back_to() -> None:
     """x goes to 0: it is back inside of its starts after a second, and bad after three."""
     problem = timed_loop({"x": "-x"}, {"x": (-1.0, 1.0)}, "never x > 5")
     late = replace(problem, property=Timed(Never(parse_term("abs(x) < 0.5")), None, Fraction(3)))
-    assert not is_proved(late)
+    assert not is_proved(late, 8.0)
 
 
 def test_a_run_that_ends_meets_no_goal() -> None:
