@@ -44,8 +44,9 @@ def exact_values(network: Network, point: Sequence[float | Fraction]) -> list[li
 
 
 def contains(low: np.ndarray, high: np.ndarray, value: list[Enclosure]) -> bool:
-    """Whether low <= value <= high, entry by entry."""
-    return all(_at_most(a, x[0]) and _at_least(b, x[1]) for a, b, x in zip(low, high, value, strict=True))
+    """Whether low <= value <= high, entry by entry, as far as the enclosure of the value tells: it has some
+    1e-50 of room, and bounds may be nearer to the value than that."""
+    return all(_at_most(a, x[1]) and _at_least(b, x[0]) for a, b, x in zip(low, high, value, strict=True))
 
 
 def distance(computed: np.ndarray, value: list[Enclosure]) -> list[Fraction]:
@@ -182,8 +183,10 @@ def _curve(shape: Shape, x: Fraction, parameters: tuple[float, ...]) -> Enclosur
             )
         case _:
             value = _erf(d)
-    room = abs(Fraction(value)) * _RELATIVE + _RELATIVE
-    return (Fraction(value) - room, Fraction(value) + room)
+    room = abs(Fraction(value)) * _RELATIVE
+    if shape is Shape.ERF:  # within 1, and 0 of nothing
+        return (max(Fraction(value) - room, Fraction(-1)), min(Fraction(value) + room, Fraction(1)))
+    return (Fraction(value) - room - _RELATIVE, Fraction(value) + room + _RELATIVE)
 
 
 def _erf(x: Decimal) -> Decimal:

@@ -56,6 +56,9 @@ def error_bounds(
     return _value_errors(network, low, high, input_rounding, values)[-1]
 
 
+LARGEST_ANGLE = 1e20  # of which the reference has a sine and a cosine
+
+
 def may_overflow_float32(
     network: Network, low: object, high: object, values: Sequence[BoxArray] | None = None
 ) -> bool:
@@ -301,6 +304,11 @@ def _curved_error(
     return _with_own_rounding(node, round_up(result + carried), carried, roundings)
 
 
+def _carried_by_wave(size: BoxArray, error: Array, _: Array, __: tuple[float, ...]) -> Array:
+    """The reference has no sine of angles beyond a limit: there nothing is known."""
+    return np.where((size.high <= LARGEST_ANGLE) & np.isfinite(error), error, np.inf)
+
+
 def _carried_by_step(size: BoxArray, error: Array, _: Array, __: tuple[float, ...]) -> Array:
     """None if the argument keeps its sign in both computations."""
     return np.where(np.isfinite(error), np.where((error == 0) | (size.low > 0), 0.0, 1.0), np.inf)
@@ -329,8 +337,8 @@ _CURVED_RULES: dict[Shape, Callable[[BoxArray, Array, Array, tuple[float, ...]],
     Shape.SOFTPLUS: _carried_with_slope(1.0),
     Shape.ELU: lambda _, error, __, parameters: error * max(1.0, parameters[0]),
     Shape.ERF: _carried_with_slope(1.13),  # 2 / sqrt(pi)
-    Shape.SIN: _carried_with_slope(1.0),
-    Shape.COS: _carried_with_slope(1.0),
+    Shape.SIN: _carried_by_wave,
+    Shape.COS: _carried_by_wave,
 }
 
 
