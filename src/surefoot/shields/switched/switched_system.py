@@ -86,7 +86,7 @@ def read_switched_system(problem: Problem) -> SwitchedSystem:
 def _edge_objection(edge: Edge) -> str | None:
     if edge.action is None:
         return "a step without an action moves the state"
-    if edge.guard != TRUE:
+    if edge.guard != TRUE or edge.assuming != TRUE:
         return f"the action `{edge.action}` is not always possible"
     if edge.chosen:
         return f"the environment chooses values in the steps of `{edge.action}`"
