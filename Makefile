@@ -21,7 +21,7 @@ help: ## List the targets
 
 setup: $(VENV)/.stamp-dev ## Set up .venv with everything the tests and checks need
 
-demo: $(VENV)/.stamp-plain ## Install the plain package and watch it prove and refute something
+demo: $(VENV)/.stamp-plain ## Install the plain package and watch it refute, prove, map, shield and close a loop
 	@$(BIN)/surefoot demo
 
 # Hundreds of tests start the command: where bytecode may not be kept, each would compile 700 files again.
