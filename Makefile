@@ -14,7 +14,7 @@ WORKERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN); [ "$$n" -lt 4 ] && echo "$$n
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check bench bench-solve bench-whirl bench-explicit bench-statistical bench-batch bench-reach format train-setup clean
+.PHONY: help setup demo test check docs bench bench-solve bench-whirl bench-explicit bench-statistical bench-batch bench-reach format train-setup clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,6 +36,9 @@ check: $(VENV)/.stamp-dev ## Check format, lint, types, import contracts and the
 	$(BIN)/lint-imports
 	$(BIN)/python tests/tree.py
 	$(BIN)/python tests/names.py
+
+docs: $(VENV)/.stamp-dev ## Build the pages of docs/ into build/site, with every link checked
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet && echo build/site/index.html
 
 bench: bench-solve bench-whirl bench-explicit bench-statistical bench-batch bench-reach ## Run the benchmarks; their arguments in ARGS
 
