@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from importlib.resources import files
 
@@ -15,6 +16,7 @@ REGION_ASSETS = ("region/region.css", "region/region.js")
 FLOWPIPE_ASSETS = ("flowpipe/flowpipe.css", "flowpipe/flowpipe.js")
 WITNESS_ASSETS = ("violation/witnesses.css", "violation/witnesses.js")
 
+CODE = re.compile("`([^`]*)`")
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 
 STYLE = """
@@ -49,6 +51,11 @@ def render_html_page(title: str, parts: Iterable[str], assets: Sequence[str] = (
         f"{run}</body></html>\n",
     ]
     return "\n".join(lines)
+
+
+def prose_html(text: str) -> str:
+    """A sentence, with what stands between backticks as code."""
+    return CODE.sub(r"<code>\1</code>", escape_html(text))
 
 
 def embeddable_json(data: object) -> str:

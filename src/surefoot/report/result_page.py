@@ -27,8 +27,10 @@ from surefoot.report.html_page import (
     HEATMAP_ASSETS,
     REGION_ASSETS,
     WITNESS_ASSETS,
+    prose_html,
     render_html_page,
 )
+from surefoot.report.method_words import describe_method
 from surefoot.report.region.html import region_section
 from surefoot.report.region.scene import certified_scene
 from surefoot.report.result_text import FLOW_STATES, evidence_lines, note_on_ends, verdict_headline
@@ -84,7 +86,7 @@ def render_result_page(results: Sequence[tuple[Problem, Result]]) -> str:
 
 
 def _result_section(problem: Problem, result: Result) -> str:
-    words = "".join(f"<p>{escape_html(s)}</p>" for s in verdict_sentences(problem, result.verdict))
+    words = "".join(f"<p>{prose_html(s)}</p>" for s in verdict_sentences(problem, result.verdict))
     asked = show_property(problem.property)
     lines = [] if isinstance(result.verdict, Found) else evidence_lines(problem, result, runs=False)
     parts = [
@@ -279,7 +281,7 @@ def _run_table_html(table: RunTable, states: int) -> str:
 def _facts_html(problem: Problem, result: Result) -> str:
     facts = [
         ("problem", result.problem),
-        ("engine", result.engine),
+        ("engine", describe_method(result.engine)),
         ("meaning", f"{result.arithmetic}; seed {result.seed}; {result.seconds:.2f} s"),
     ]
     if ends := note_on_ends(problem.property):

@@ -14,6 +14,7 @@ from surefoot.problem.property import Eventually, Property, Recurs, Timed, Withi
 from surefoot.problem.property_printer import show_property
 from surefoot.problem.semantics import State
 from surefoot.report.fault_text import fault_lines
+from surefoot.report.method_words import describe_method
 from surefoot.report.run_table import format_number, show_moment
 from surefoot.report.run_text import trace_lines
 from surefoot.report.search_report import search_lines, starts_headline
@@ -83,7 +84,7 @@ def render(problem: Problem, result: Result) -> str:
         lines += [f"  start     {line}" for line in _start_lines(problem, result.verdict)]
     if isinstance(result.verdict, Proved | Violated | Holds | Unknown):
         lines += [f"  {line}" for line in search_lines(result.verdict.artifact)]
-    lines.append(f"  engine    {result.engine}")
+    lines.append(f"  engine    {describe_method(result.engine)}")
     lines.append(f"  meaning   {result.arithmetic}; seed {result.seed}; {result.seconds:.2f} s")
     if ends := note_on_ends(problem.property):
         lines.append(f"  note      {ends}")

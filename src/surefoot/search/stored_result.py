@@ -31,7 +31,7 @@ from surefoot.search.search_evidence import (
     is_certificate_about,
     violation_objection,
 )
-from surefoot.verdict.sentences import verdict_sentences
+from surefoot.verdict.sentences import earlier_statement, verdict_sentences
 from surefoot.verdict.threshold import answer_threshold
 from surefoot.verdict.verdict import Exact, Found, PerStart, Proved, Violated, trace_key
 from surefoot.visible import make_visible
@@ -261,7 +261,8 @@ def _statement_mismatch(stored: StoredResult, problem: Problem, real: bool = Fal
         return f"the files describe problem `{problem.name}`"
     if stored.words not in (None, show_property(problem.property)):
         return "the result states another property than its files"
-    if stored.statement not in (None, verdict_sentences(problem, verdict)):
+    told = (verdict_sentences(problem, verdict), earlier_statement(problem, verdict))
+    if stored.statement not in (None, *told):
         return "the result states something else than what its verdict says of its files"
     if (why := _threshold_mismatch(stored, problem)) is not None:
         return why

@@ -6,19 +6,23 @@ import re
 from decimal import Context
 from fractions import Fraction
 
+from surefoot.errors import SurefootError
 from surefoot.problem.environment import Choice, Environment
 from surefoot.problem.policy import NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, NeverBefore, Property, Recurs, Timed, Within
 from surefoot.problem.property_printer import show_property
+from surefoot.problem.semantics import State, holds_in_state, names_in_state
 from surefoot.problem.window import windows_of
 from surefoot.term.decimal_literals import show_number
+from surefoot.term.evaluate import evaluate_term
 from surefoot.term.lexer import shorten_text
+from surefoot.term.number import brief_number
 from surefoot.term.printer import show_term
-from surefoot.term.term import TRUE, Term
+from surefoot.term.term import TRUE, Apply, Const, Op, Term, free_names
 from surefoot.term.value_types import Array, Bool, Int, Real, ValueType
 from surefoot.verdict.threshold import answer_threshold, best_start_reminder
-from surefoot.verdict.verdict import Holds, Proved, Unknown, Verdict, Violated
+from surefoot.verdict.verdict import Holds, Proved, Trace, Unknown, Verdict, Violated
 
 LONGEST = 400  # characters of a condition; the whole one is in the files
 ROUNDED = Context(prec=10)
@@ -44,7 +48,7 @@ def interruption_note(done: int, total: int, what: str) -> str:
 def verdict_sentences(problem: Problem, verdict: Verdict) -> tuple[str, ...]:
     """A few sentences that a reader who has not seen the model understands."""
     return (
-        _verdict_sentence(problem.property, verdict),
+        _verdict_sentence(problem, verdict),
         *_threshold_reminder(problem),
         *_start_sentences(problem.environment),
         *_choice_sentences(problem.environment),
@@ -52,30 +56,14 @@ def verdict_sentences(problem: Problem, verdict: Verdict) -> tuple[str, ...]:
     )
 
 
-def _verdict_sentence(asked: Property, verdict: Verdict) -> str:
+def _verdict_sentence(problem: Problem, verdict: Verdict) -> str:
+    asked = problem.property
     match verdict:
         case Proved(_, arithmetic):
             limited = "" if arithmetic == "proved" else " This is shown for exact real arithmetic only."
             return f"Proved: {property_clause(asked)}.{limited}"
         case Violated(trace):
-            if trace.loop is not None:
-                return (
-                    f"Violated: it is not so that {property_clause(asked)}; a run that goes round "
-                    "for ever shows it."
-                )
-            if trace.recurrence:
-                return (
-                    f"Violated: it is not so that {property_clause(asked)}; a run that never "
-                    "leaves a set of states "
-                    "shows it."
-                )
-            if trace.times:
-                return (
-                    f"Violated: it is not so that {property_clause(asked)}; a run in continuous time "
-                    f"shows it, at time {show_number(trace.times[-1])}."
-                )
-            steps = count_noun(len(trace.moves), "step")
-            return f"Violated: it is not so that {property_clause(asked)}; a run of {steps} shows it."
+            return f"Violated: {violation_clause(problem, trace)}."
         case Holds(None, solver, how=how):
             by = f" {how}" if how else ""
             return f"Holds{by}, on the word of `{solver}` and without certificate: {property_clause(asked)}."
@@ -89,6 +77,94 @@ def _verdict_sentence(asked: Property, verdict: Verdict) -> str:
         case _:
             answer = answer_threshold(asked, verdict)
             return f"{'Asked' if answer is None else answer.capitalize()}: {show_property(asked)}."
+
+
+def violation_clause(problem: Problem, trace: Trace) -> str:
+    """What goes wrong in a run, and when: with the number that is out of bounds where there is one."""
+    asked, steps = problem.property, len(trace.moves)
+    when = f"after {count_noun(steps, 'step')}" if steps else "at its start"
+    if isinstance(asked, Timed):
+        asked = asked.asked
+        when = f"at time {show_number(trace.times[-1])}" if trace.times else when
+    elif trace.times:
+        when = f"at time {show_number(trace.times[-1])}"
+    ever = (
+        "a run that goes round for ever"
+        if trace.loop is not None
+        else "a run that stays in a set of states for ever"
+    )
+    match asked:
+        case Never(bad) | NeverBefore(bad):
+            before = f", before `{_shorten_term(asked.goal)}`" if isinstance(asked, NeverBefore) else ""
+            limit = None if trace.times else _broken_limit(problem, trace.states[-1], bad)
+            if limit is not None:
+                return f"{limit[0]} {when}{before}; {limit[1]}"
+            return f"a run reaches `{_shorten_term(bad)}` {when}{before}"
+        case Eventually(good) if trace.loop is not None or trace.recurrence:
+            return f"{ever} never comes to `{_shorten_term(good)}`"
+        case Recurs(good) if trace.loop is not None or trace.recurrence:
+            return f"{ever} does not come to `{_shorten_term(good)}` again"
+        case Eventually(good) | Recurs(good):
+            return f"a run ends {when} and does not come to `{_shorten_term(good)}`"
+        case Within(good):
+            return f"a run of {count_noun(steps, 'step')} does not come to `{_shorten_term(good)}`"
+        case _:
+            return f"a run of {count_noun(steps, 'step')} shows that not {property_clause(problem.property)}"
+
+
+LIMITS = {  # of `term op number` and `number op term`, where that is bad
+    (Op.LE, "right"): "it must stay above {}",
+    (Op.LT, "right"): "it must not be below {}",
+    (Op.LE, "left"): "it must stay below {}",
+    (Op.LT, "left"): "it must not be above {}",
+    (Op.EQ, "right"): "it must never be {}",
+    (Op.EQ, "left"): "it must never be {}",
+}
+
+
+def _broken_limit(problem: Problem, state: State, bad: Term) -> tuple[str, str] | None:
+    """Of a comparison with a number, or the first of several that holds: what is, and what must be."""
+    if isinstance(bad, Apply) and bad.op is Op.OR:
+        return next((found for part in bad.args if (found := _broken_limit(problem, state, part))), None)
+    if not isinstance(bad, Apply) or (bad.op, "left") not in LIMITS:
+        return None
+    left, right = bad.args
+    side = "left" if isinstance(left, Const) else "right"
+    limit, term = (left, right) if isinstance(left, Const) else (right, left)
+    if not isinstance(limit, Const) or isinstance(limit.value, bool) or isinstance(term, Const):
+        return None
+    try:
+        if not holds_in_state(problem, state, bad):
+            return None
+        names = names_in_state(problem, state, free_names(term))
+        value = evaluate_term(term, names, problem.environment.arithmetic)
+    except SurefootError:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
+        return None
+    return f"`{_shorten_term(term)}` is {_brief_text(value)}", LIMITS[bad.op, side].format(
+        _brief_text(limit.value)
+    )
+
+
+def _brief_text(value: float | Fraction) -> str:
+    return brief_number(value) if isinstance(value, int) else f"{float(value):.6g}"
+
+
+def earlier_statement(problem: Problem, verdict: Verdict) -> tuple[str, ...]:
+    """`verdict_sentences` as version 0.1 wrote them: stored results keep their words."""
+    told = verdict_sentences(problem, verdict)
+    if not isinstance(verdict, Violated):
+        return told
+    trace, clause = verdict.trace, property_clause(problem.property)
+    shown = f"a run of {count_noun(len(trace.moves), 'step')} shows it"
+    if trace.loop is not None:
+        shown = "a run that goes round for ever shows it"
+    elif trace.recurrence:
+        shown = "a run that never leaves a set of states shows it"
+    elif trace.times:
+        shown = f"a run in continuous time shows it, at time {show_number(trace.times[-1])}"
+    return (f"Violated: it is not so that {clause}; {shown}.", *told[1:])
 
 
 def _threshold_reminder(problem: Problem) -> tuple[str, ...]:
