@@ -217,3 +217,22 @@ if __name__ == "__main__":
     GOLDEN.mkdir(exist_ok=True)
     for each in ("small.svg", "small.txt", "small.json"):
         (GOLDEN / each).write_text(written(each), "utf-8")
+
+
+def test_probabilities_that_are_close_together_have_all_colours() -> None:
+    panel = small().panels[0]
+    cells = tuple(
+        replace(c, value=replace(c.value, low=Fraction(97, 100), high=Fraction(97, 100)))
+        for c in panel.map.cells[:1]
+    )
+    rest = tuple(
+        replace(c, value=replace(c.value, low=Fraction(1), high=Fraction(1))) for c in panel.map.cells[1:]
+    )
+    near = replace(panel, map=replace(panel.map, cells=cells + rest))
+    shown = build_figure("all", [near])
+    assert shown.scales["probability"] == Scale(0.97, 1.0)
+    assert build_figure("all", [near], limits=(0.0, 1.0)).scales["probability"] == Scale(0.0, 1.0)
+    page = heat_page([shown])
+    assert page.count('<input type="checkbox" class="whole">') == 1
+    assert page.count('<div class="whole" hidden>') == 2  # the scale and the map
+    assert 'class="whole"' not in heat_page([build_figure("all", [panel])])

@@ -45,7 +45,8 @@ OPTIONS: tuple[Callable[..., Any], ...] = (
     click.option("--end", type=click.Choice(["low", "middle", "high"]), default="middle", show_default=True,
                  help="Which end of each interval is drawn."),
     click.option("--range", "limits", metavar="LOW:HIGH|auto",
-                 help="Ends of the scale; default: 0 to 1 for probabilities, else auto."),
+                 help="Ends of the scale; default: as far as the values go, and from 0 to 1 for "
+                      "probabilities that differ by more than 0.2."),
     click.option("--sweep", "sweeps", multiple=True, metavar="N=0.1:0.5:0.1",
                  help="One map for each value of a constant or parameter; twice: a table of maps."),
     click.option("--checkpoints", "folder", type=click.Path(path_type=Path), metavar="FOLDER",

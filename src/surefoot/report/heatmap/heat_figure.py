@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import ceil, floor
 from typing import Any, Literal, TypeAlias
@@ -19,6 +19,8 @@ from surefoot.report.run_table import format_number
 Limits: TypeAlias = tuple[float, float] | Literal["auto"] | None
 SpecialCell: TypeAlias = Literal["no start here", "unknown", "infinite", "wide interval"]
 WIDE, TOO_WIDE = 0.2, 0.5  # of what is possible: such intervals are marked, and have no colour
+CLOSE = 0.2  # probabilities that differ by no more have all colours for themselves
+EVERY_PROBABILITY = Scale(0.0, 1.0)
 DIGITS = 4  # of a number in a picture; JSON has them all
 AGGREGATES = {"min": "least", "max": "greatest", "mean": "mean"}
 
@@ -85,19 +87,25 @@ def build_figure(
 
 
 def _choose_scale(unit: str, panels: tuple[Panel, ...], end: End, limits: Limits) -> Scale:
-    """Probabilities from 0 to 1 unless `auto` is asked for, all else as far as it goes."""
+    """As far as the numbers go; probabilities that are not close together from 0 to 1, unless `auto`."""
     if isinstance(limits, tuple):
         return Scale(*limits)
-    if unit == "probability" and limits is None:
-        return Scale(0.0, 1.0)
     shown = [c.value.displayed_value(end) for p in panels if p.unit == unit for c in p.map.cells]
     numbers = [float(n) for n in shown if n is not None] or [0.0]
     low, high = min(numbers), max(numbers)
+    if unit == "probability" and limits is None and (high - low > CLOSE or low == high):
+        return EVERY_PROBABILITY
     if unit.startswith("log2"):
         return Scale(float(floor(low)), float(max(ceil(high), floor(low) + 1)))
     if unit.startswith("gap"):
         return Scale(min(0.0, low), high if high > 0.0 else 1.0)
     return Scale(low, high if high > low else low + 1.0)
+
+
+def with_every_probability(figure: Figure) -> Figure | None:
+    """The same with colours from 0 to 1, if it has other ones for probabilities."""
+    scales = {u: EVERY_PROBABILITY if u == "probability" else s for u, s in figure.scales.items()}
+    return None if scales == figure.scales else replace(figure, scales=scales)
 
 
 def _figure_notes(panels: tuple[Panel, ...], end: End) -> list[str]:

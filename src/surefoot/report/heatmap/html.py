@@ -8,7 +8,13 @@ from typing import Any
 
 from surefoot.report.drawing.svg_file import render_svg
 from surefoot.report.heatmap.cells import common_values, varying_names
-from surefoot.report.heatmap.heat_figure import Figure, Panel, interval_text, value_text
+from surefoot.report.heatmap.heat_figure import (
+    Figure,
+    Panel,
+    interval_text,
+    value_text,
+    with_every_probability,
+)
 from surefoot.report.heatmap.layout import curve_drawing, legend_drawing, panel_drawing
 from surefoot.report.html_page import HEATMAP_ASSETS, embeddable_json, render_html_page
 from surefoot.report.run_table import format_number
@@ -42,25 +48,51 @@ def heatmap_section(figure: Figure, detail: int = 2, *, heading: bool = True) ->
         if figure.curve is not None
         else ""
     )
-    panels = "\n".join(_panel_html(figure, panel, detail) for panel in figure.panels)
-    scales = "".join(render_svg(legend_drawing(figure, unit)) for unit in figure.scales)
+    other = with_every_probability(figure)
+    panels = "\n".join(_panel_html(figure, other, panel, detail) for panel in figure.panels)
+    scales = _either(_legends(figure), None if other is None else _legends(other))
+    choice = (
+        ""
+        if other is None
+        else '<p><label><input type="checkbox" class="whole"> colours from 0 to 1</label></p>'
+    )
     rests = "".join(_facts_html(panel) for panel in figure.panels if panel.facts)
     facts = f"<details><summary>What this rests on</summary><dl>{rests}</dl></details>" if rests else ""
     return (
         f'<section class="heat">{head}{notes}{curve}'
-        f'<div class="scale">{scales}</div><div class="panels">{panels}</div>'
+        f'{choice}<div class="scale">{scales}</div><div class="panels">{panels}</div>'
         f'<div class="picked" aria-live="polite">'
         "<p>Click a cell, or use the arrow keys, to see its value, interval and start state.</p></div>"
         f"{facts}</section>"
     )
 
 
-def _panel_html(figure: Figure, panel: Panel, detail: int) -> str:
-    placed = panel_drawing(figure, panel, titles=False)
-    name = escape_html(f"{panel.title}: heat map of the {panel.unit}")
-    picture = render_svg(
-        placed.drawing, titles=False, attributes=f' tabindex="0" role="application" aria-label="{name}"'
+def _legends(figure: Figure) -> str:
+    return "".join(render_svg(legend_drawing(figure, unit)) for unit in figure.scales)
+
+
+def _either(fitted: str, whole: str | None) -> str:
+    """What is shown with fitted colours and, if the reader wants them, with colours from 0 to 1."""
+    return (
+        fitted
+        if whole is None
+        else f'<div class="fitted">{fitted}</div><div class="whole" hidden>{whole}</div>'
     )
+
+
+def _picture_html(figure: Figure, panel: Panel) -> str:
+    name = escape_html(f"{panel.title}: heat map of the {panel.unit}")
+    return render_svg(
+        panel_drawing(figure, panel, titles=False).drawing,
+        titles=False,
+        attributes=f' tabindex="0" role="application" aria-label="{name}"',
+    )
+
+
+def _panel_html(figure: Figure, other: Figure | None, panel: Panel, detail: int) -> str:
+    """`other`: the same with colours from 0 to 1."""
+    placed = panel_drawing(figure, panel, titles=False)
+    picture = _either(_picture_html(figure, panel), None if other is None else _picture_html(other, panel))
     map = panel.map
     starts = [c.starts[0] for c in map.cells]
     names = varying_names(starts)
