@@ -298,7 +298,7 @@ def left_behind(mark: str) -> list[str]:
 
 
 WHOLE = ("interrupted: what is above is whole", "interrupted: further predicates were not tried")
-CLAIMS = re.compile(r"^(met|NOT MET|proved)\b", re.MULTILINE)
+CLAIMS = re.compile(r"^(reproduced|not reproduced|proved)\b", re.MULTILINE)
 
 
 def claimed(out: str, err: str, folder: Path) -> Iterator[str]:
@@ -325,7 +325,7 @@ def claimed(out: str, err: str, folder: Path) -> Iterator[str]:
             return
         if "interrupted" not in out:
             yield "JSON without a mark"
-        if any(row.get("met") for row in (*told.get("rows", ()), *told.get("claims", ()))):
+        if any(row.get("reproduced") for row in (*told.get("rows", ()), *told.get("claims", ()))):
             yield "a claim is judged"
     if CLAIMS.search(out):
         yield "a claim is judged"

@@ -81,9 +81,12 @@ class Row:
         return judge_claim(self.as_recorded, self.differs)
 
 
+REPRODUCED = "reproduced"
+
+
 def judge_claim(as_recorded: bool, differs: bool) -> str:
-    """`met` is for a claim of the paper that holds here; a known difference is no success, and no news."""
-    return ("differs (as recorded)" if differs else "met") if as_recorded else "NOT MET"
+    """`reproduced` is for a claim of the paper that holds here; a known difference is no success, and no news."""
+    return ("differs (as recorded)" if differs else REPRODUCED) if as_recorded else "not reproduced"
 
 
 Verify: TypeAlias = "Callable[[api.Problem, str, Mapping[str, Any]], api.Result]"

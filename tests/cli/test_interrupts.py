@@ -58,7 +58,7 @@ def test_half_a_comparison_as_json(tmp_path: Path) -> None:
     told = json.loads(found.out)
     assert "expectations; nothing is judged" in told["interrupted"]
     assert told["not run"]
-    assert all(row["met"] is None for row in told["rows"])
+    assert all(row["reproduced"] is None for row in told["rows"])
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`met` stands beside a claim of a paper only where it holds here; what differs is data, and says so."""
+"""`reproduced` stands beside a claim of a paper only where it holds here; what differs is data, and says so."""
 
 from __future__ import annotations
 
@@ -71,20 +71,25 @@ def test_a_claim_in_words_and_data() -> None:
         check_claim(kept, 0.5),
         check_claim(other, 2.0),
     ]
-    assert [c.answer for c in checked] == ["met", "differs (as recorded)", "NOT MET", "NOT MET"]
+    assert [c.answer for c in checked] == [
+        "reproduced",
+        "differs (as recorded)",
+        "not reproduced",
+        "not reproduced",
+    ]
     assert [line for line in render_claims(checked).split("\n") if "figure" in line] == [
-        "met     figure 1: speed",
+        "reproduced     figure 1: speed",
         "differs (as recorded) figure 1: speed",
-        "NOT MET figure 1: speed",
-        "NOT MET figure 1: speed",
+        "not reproduced figure 1: speed",
+        "not reproduced figure 1: speed",
     ]
     facts = [claim_to_json(c) for c in checked]
-    assert [(f["met"], f["as_recorded"]) for f in facts] == [(True, True), (False, True), (False, False),
+    assert [(f["reproduced"], f["as_recorded"]) for f in facts] == [(True, True), (False, True), (False, False),
                                                             (False, False)]  # fmt: skip
 
 
 def test_rows_of_a_study(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Exit 0: everything is as recorded. `met` is false where the paper says otherwise."""
+    """Exit 0: everything is as recorded. `reproduced` is false where the paper says otherwise."""
     text = files(STUDIES["toy"]).joinpath("expected.toml").read_text("utf-8")
     first = read_expectations(text, "toy")[0]
     changed = replace(first, figure="UNSAT", differs=True, note="SAT here")
@@ -98,7 +103,7 @@ def test_rows_of_a_study(capsys: pytest.CaptureFixture[str], monkeypatch: pytest
     ]
     assert run_command_line(["study", "compare", "toy", "--quiet", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
-    assert [(r["met"], r["as_recorded"], r["answer"]) for r in rows] == [
-        (True, True, "met"),
+    assert [(r["reproduced"], r["as_recorded"], r["answer"]) for r in rows] == [
+        (True, True, "reproduced"),
         (False, True, "differs (as recorded)"),
     ]

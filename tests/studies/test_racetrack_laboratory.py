@@ -326,7 +326,7 @@ def test_a_figure_is_drawn_and_measured(tmp_path, monkeypatch, capsys) -> None: 
             study_figures.draw_study_figures("racetrack", ["all"], how, tmp_path, lambda _: None, False)
             == code
         )
-        assert ("NOT MET" if code else "met    ") in capsys.readouterr().out
+        assert ("not reproduced" if code else "reproduced ") in capsys.readouterr().out
     assert (tmp_path / "racetrack-figure-tiny.png").read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / "racetrack-figure-tiny.svg").exists()
     with pytest.raises(InvalidProblem, match="no figure `7`"):
@@ -362,6 +362,6 @@ def test_a_figure_without_time_leaves_its_claims_open(monkeypatch, capsys) -> No
     how = study_figures.Sampling("explicit", {}, 60.0, 0)
     assert study_figures.draw_study_figures("racetrack", ["all"], how, None, lambda _: None, True) == 3
     told = json.loads(capsys.readouterr().out)
-    assert [claim["answer"] for claim in told["claims"]] == ["unknown", "met"]
+    assert [claim["answer"] for claim in told["claims"]] == ["unknown", "reproduced"]
     assert told["claims"][0]["measured"] is None
     assert told["not made"] == {"first": "tiny: unknown (timeout): the time ended"}

@@ -56,7 +56,7 @@ def test_a_figure_is_written(
     monkeypatch.setattr("surefoot.report.region.sample_runs.STEPS", 60)
     assert run_command_line(["study", "figure", "control", "6", "--folder", str(tmp_path), "--quiet"]) == 0
     out = capsys.readouterr().out
-    assert "NOT MET" not in out
+    assert "not reproduced" not in out
     assert "figure 6: covered" in out
     stem = tmp_path / "control-figure-6"
     assert stem.with_suffix(".png").read_bytes().startswith(b"\x89PNG")

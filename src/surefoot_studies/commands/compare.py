@@ -15,7 +15,7 @@ from surefoot.cli import plugin
 from surefoot_studies import Tell
 from surefoot_studies.commands import figure, options
 from surefoot_studies.commands.abstraction import AbstractionSettings, measure_abstractions
-from surefoot_studies.comparison import Row, Study, Verify, compare_study
+from surefoot_studies.comparison import REPRODUCED, Row, Study, Verify, compare_study
 from surefoot_studies.paper_figures import CheckedClaim, has_figures
 from surefoot_studies.racetrack.abstraction_log import StoredRuns
 
@@ -107,7 +107,7 @@ def _render_partial(loaded: Study, rows: Sequence[Row], as_json: bool) -> str:
     left += ["claims about figures"] if has_figures(loaded.name) else []
     mark = f"{api.interruption_note(len(rows), len(expected), 'expectations')}; nothing is judged"
     if as_json:
-        done = [asdict(row) | {"met": None} for row in rows]
+        done = [asdict(row) | {"reproduced": None} for row in rows]
         return json.dumps(
             {"study": loaded.name, "interrupted": mark, "rows": done, "not run": left}, indent=1
         )
@@ -117,7 +117,7 @@ def _render_partial(loaded: Study, rows: Sequence[Row], as_json: bool) -> str:
 
 
 def _row_to_json(row: Row) -> dict[str, object]:
-    return asdict(row) | {"met": row.answer == "met", "answer": row.answer}
+    return asdict(row) | {"reproduced": row.answer == REPRODUCED, "answer": row.answer}
 
 
 def _evidence_word(row: Row) -> str:
@@ -131,7 +131,7 @@ def _render_comparison(rows: Sequence[Row], claims: Sequence[CheckedClaim]) -> s
         return "" if claims else "this study has no expectation that can be decided today"
     lines = []
     for row in rows:
-        lines.append(f"{row.answer:<7} {row.problem} ({row.engine})")
+        lines.append(f"{row.answer:<14} {row.problem} ({row.engine})")
         took = f" ({row.paper_time})" if row.paper_time else ""
         before = f", {row.recorded_seconds:g} s when written" if row.recorded_seconds is not None else ""
         lines.append(f"  paper     {row.paper}: {row.figure}{took}")

@@ -17,7 +17,7 @@ from surefoot_studies import Tell
 from surefoot_studies import paper_figures as paper
 from surefoot_studies.assets import recipe_curve
 from surefoot_studies.commands import options
-from surefoot_studies.comparison import Study
+from surefoot_studies.comparison import REPRODUCED, Study
 from surefoot_studies.region_figures import RegionFigureSpec, region_scenes
 
 
@@ -239,7 +239,9 @@ def _write_figure(
 def claim_to_json(checked: paper.CheckedClaim) -> dict[str, Any]:
     found: dict[str, Any] = {"measured": checked.measured, "as_recorded": checked.as_recorded}
     found |= {"missing": checked.missing} if checked.missing else {}
-    return asdict(checked.claim) | found | {"met": checked.answer == "met", "answer": checked.answer}
+    return (
+        asdict(checked.claim) | found | {"reproduced": checked.answer == REPRODUCED, "answer": checked.answer}
+    )
 
 
 def render_claims(checked: Sequence[paper.CheckedClaim]) -> str:
@@ -250,7 +252,7 @@ def render_claims(checked: Sequence[paper.CheckedClaim]) -> str:
         ends = [f"at least {claim.at_least:g}"] if claim.at_least is not None else []
         ends += [f"at most {claim.at_most:g}"] if claim.at_most is not None else []
         before = f"; {claim.found:g} when written" if claim.found is not None else ""
-        lines.append(f"{one.answer:<7} figure {claim.figure}: {claim.measure}")
+        lines.append(f"{one.answer:<14} figure {claim.figure}: {claim.measure}")
         lines.append(f"  paper     {claim.paper}: {claim.says}")
         measured = one.missing if one.measured is None else f"{one.measured:.4g}"
         lines.append(f"  measured  {measured} (expected {' and '.join(ends)}{before})")
