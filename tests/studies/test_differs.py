@@ -84,8 +84,8 @@ def test_a_claim_in_words_and_data() -> None:
         "not reproduced figure 1: speed",
     ]
     facts = [claim_to_json(c) for c in checked]
-    """Exit 0: everything is as recorded. `reproduced` is false where the paper says otherwise."""
-                                                            (False, False)]  # fmt: skip
+    told = [(f["reproduced"], f["as_recorded"]) for f in facts]
+    assert told == [(True, True), (False, True), (False, False), (False, False)]
 
 
 def test_rows_of_a_study(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
