@@ -85,7 +85,7 @@ REPRODUCED = "reproduced"
 
 
 def judge_claim(as_recorded: bool, differs: bool) -> str:
-    """`reproduced` is for a claim of the paper that holds here; a known difference is no success and no news."""
+    """`reproduced`: a claim of the paper holds here; a known difference is no success and no news."""
     return ("differs (as recorded)" if differs else REPRODUCED) if as_recorded else "not reproduced"
 
 

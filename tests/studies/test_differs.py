@@ -1,4 +1,4 @@
-"""`reproduced` stands beside a claim of a paper only where it holds here; what differs is data and says so."""
+"""`reproduced` stands beside a claim of a paper only where it holds; what differs is data and says so."""
 
 from __future__ import annotations
 

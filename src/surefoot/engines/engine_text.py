@@ -1,4 +1,4 @@
-"""An engine in text: what differs from the defaults for its `repr` and for readers, everything for a result."""
+"""An engine in text: what differs from the defaults for `repr` and readers, everything for a result."""
 
 from __future__ import annotations
 
