@@ -8,9 +8,9 @@ import pytest
 from tests.examples import REST, UP, climbs_until, counter
 
 from surefoot.engines.bmc import Bmc
-from surefoot.engines.engine_text import describe_method
 from surefoot.problem.problem import Problem
 from surefoot.problem.property_parser import parse_property
+from surefoot.report.inventory import describe_method
 from surefoot.run import verify
 from surefoot.verdict.sentences import earlier_statement, verdict_sentences
 from surefoot.verdict.verdict import Violated

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from surefoot.engines.engine_text import describe_method
 from surefoot.problem.problem import Problem
 from surefoot.problem.property_printer import show_property
 from surefoot.problem.semantics import State, policy_decision
@@ -31,6 +30,7 @@ from surefoot.report.html_page import (
     prose_html,
     render_html_page,
 )
+from surefoot.report.inventory import describe_method
 from surefoot.report.region.html import region_section
 from surefoot.report.region.scene import certified_scene
 from surefoot.report.result_text import FLOW_STATES, evidence_lines, note_on_ends, verdict_headline

@@ -9,12 +9,12 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from itertools import pairwise
 
-from surefoot.engines.engine_text import describe_method
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Property, Recurs, Timed, Within
 from surefoot.problem.property_printer import show_property
 from surefoot.problem.semantics import State
 from surefoot.report.fault_text import fault_lines
+from surefoot.report.inventory import describe_method
 from surefoot.report.run_table import format_number, show_moment
 from surefoot.report.run_text import trace_lines
 from surefoot.report.search_report import search_lines, starts_headline
