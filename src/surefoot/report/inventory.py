@@ -1,4 +1,4 @@
-"""Engines and solvers in words: a line each, the one that answered, and whether the solvers are right here."""
+"""Engines and solvers in words: a line each, the one that answered, and whether solvers are right here."""
 
 from __future__ import annotations
 
