@@ -94,7 +94,7 @@ def draw_variants(
     conditions = take_named_tuple("where", where, lambda one: show_term(expression_from(one).term))
     answers: list[CheckResult] = []
     for number, problem in enumerate(variants.values()):
-        share = Budget(budget.remaining() / (len(variants) - number), budget.seed, budget.progress)
+        share = budget.begin_part(budget.remaining() / (len(variants) - number))
         answers.append(_ask_values(problem, engines, share))
     tables = [value_table(_verdict_table(answer)) for answer in answers]
     view = parse_view(tables, texts[0], texts[1], conditions, answers[0].problem.environment)
