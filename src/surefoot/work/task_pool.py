@@ -72,11 +72,16 @@ class TaskPool:
 
     def run(self, tasks: Sequence[Task], stop: Callable[[], bool] = lambda: False) -> Iterator[Any]:
         """The results in order; fewer than tasks if `stop` says so, which is asked between answers."""
+        try:
+            yield from self._answer_in_order(tasks, stop)
+        finally:  # also where nobody wants the rest
+            self._give_up()
+
+    def _answer_in_order(self, tasks: Sequence[Task], stop: Callable[[], bool]) -> Iterator[Any]:
         waiting, found, attempts = deque(range(len(tasks))), dict[int, Any](), dict[int, int]()
         for number in range(len(tasks)):
             while number not in found:
                 if stop():
-                    self._give_up()
                     return
                 self._begin_children(len(waiting))
                 self._welcome_children()
@@ -90,7 +95,6 @@ class TaskPool:
                     found[ticket] = answer
             answer = found.pop(number)
             if isinstance(answer, SurefootError):
-                self._give_up()
                 raise answer
             yield answer
 
@@ -171,7 +175,6 @@ class TaskPool:
         self._busy.pop(ticket).kill()
         attempts[ticket] = attempts.get(ticket, 0) + 1
         if attempts[ticket] >= _ATTEMPTS:
-            self._give_up()
             raise death
         waiting.appendleft(ticket)
         self._preparing.append(self._begin_child())

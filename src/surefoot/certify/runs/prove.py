@@ -173,7 +173,7 @@ class _ObligationProver:
 
     def ask(self, parts: Sequence[Formula], share: float = 1.0) -> Sequence[Mapping[str, Any]]:
         """The cases of a proof that nothing satisfies all of these; `Unsupported` if there is none."""
-        clock = Budget(share * self.budget.remaining(), self.budget.seed)
+        clock = self.budget.begin_part(share * self.budget.remaining())
         return _ask_solver(self.about(parts), self.network, clock, self.arithmetic)
 
 
@@ -271,7 +271,9 @@ def _ask_solver(
     derived: Derived, network: Network | None, budget: Budget, arithmetic: str
 ) -> Sequence[Mapping[str, Any]]:
     query = solver_query_from_claim(derived, network, arithmetic == "float32")
-    with Native(seed=budget.seed).session(query, seconds=budget.remaining()) as ask:
+    with Native(seed=budget.seed).session(
+        query, seconds=budget.remaining(), workers=budget.processes
+    ) as ask:
         match ask():
             case Unsat(proof) if proof is not None and (proof.arithmetic == arithmetic or not derived.calls):
                 return proof.cases
