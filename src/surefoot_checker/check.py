@@ -105,8 +105,9 @@ def judge_certificate(
     base: Path = Path(),
     share: Share = WHOLE,
 ) -> CheckerVerdict:
-    """Whether a certificate proves its claim; with a `share` of the work, whether that shows nothing against it
-    (`join_verdicts` of all shares is the answer then).
+    """Whether a certificate proves its claim.
+
+    With a `share` of the work: whether that shows nothing against it; `join_verdicts` of all is the answer.
 
     `network` and `property` say where the files are that the claim names; otherwise they are looked for where
     it says and in `base`. Raises `BadCertificate` if the data is not a certificate at all.
@@ -221,9 +222,7 @@ def _judge_loop(certificate: dict[str, Any], places: FileLocations, share: Share
     )
 
 
-def _judge_runs(
-    data: dict[str, Any], places: FileLocations, arithmetic: str, share: Share
-) -> CheckerVerdict:
+def _judge_runs(data: dict[str, Any], places: FileLocations, arithmetic: str, share: Share) -> CheckerVerdict:
     """Derives what has to be shown about the runs of the problem, and checks that each of it is."""
     if places.property is not None:
         raise BadCertificate("the claim is not about a property file: its problem is written out")

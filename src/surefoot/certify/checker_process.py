@@ -1,6 +1,7 @@
 """The independent checker, asked in a process of its own: it cannot outlive its time or take us along.
 
-A large proof, or one of many cells, is divided into shares, each for a process (`surefoot_checker.kernel.share`).
+A large proof, or one of many cells, is divided into shares, each for a process of its own
+(`surefoot_checker.kernel.share`).
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from surefoot.cli.progress import limit_command, limit_workers
 
 seed_flag = click.option("--seed", type=int, default=0, show_default=True)
 workers_flag = click.option("--workers", type=click.IntRange(1), callback=limit_workers, expose_value=False,
-                            metavar="N", help="Processes that work at the same time; the answer is the same.  "
+                            metavar="N", help="Processes at the same time; the answer is the same.  "
                             "[default: all usable processors]")  # fmt: skip
 quiet_flag = click.option("--quiet", is_flag=True, help="No progress on stderr.")
 

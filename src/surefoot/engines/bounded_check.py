@@ -72,9 +72,7 @@ class BoundedCheck:
         goal = encode_violation(encoded, loops=self.loops)
         proof: Proof | None = None
         clock = self.budget
-        with self.solver.session(
-            encoded.query, seconds=clock.remaining(), workers=clock.processes
-        ) as ask:
+        with self.solver.session(encoded.query, seconds=clock.remaining(), workers=clock.processes) as ask:
             if goal != FALSE:
                 settled = self._interpret_answer(encoded, ask(goal))
                 if settled is not None and not isinstance(settled, Proof):

@@ -69,15 +69,16 @@ class Heatmap:
 def draw_values(
     problem: Problem,
     engines: Any,
-    seconds: float,
-    seed: int,
+    budget: Budget,
     *,
     x: Operand | None = None,
     y: Operand | None = None,
     where: Sequence[Operand] = (),
 ) -> Heatmap:
     """Ask for the value of every start, and draw it over one or two expressions of the state."""
-    return draw_variants({problem.name: problem}, engines, Budget(seconds, seed), x=x, y=y, where=where)
+    return draw_variants(
+        {problem.name: problem}, engines, budget.begin_part(budget.seconds), x=x, y=y, where=where
+    )
 
 
 def draw_variants(

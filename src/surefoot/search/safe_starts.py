@@ -46,7 +46,6 @@ from surefoot.verdict.verdict import (
     Vacuous,
     Violated,
 )
-from surefoot.work.budget import Budget
 from surefoot.work.deadline import call_in_time
 
 LEAST_SECONDS = 2.0  # for one part

@@ -46,4 +46,4 @@ def read_shared_value(number: int) -> Any:
     table, count = _HEAD.unpack_from(whole, 0)
     places = [_ENTRY.unpack_from(whole, table + n * _ENTRY.size) for n in range(count)]
     content, *buffers = (whole[start : start + length] for start, length in places)
-    return pickle.loads(content, buffers=buffers)
+    return pickle.loads(content, buffers=buffers)  # noqa: S301 - our parent wrote it, nobody else can

@@ -146,7 +146,9 @@ class TaskPool:
                     if self.patience is None and not self.workers:
                         raise
 
-    def _send(self, ticket: int, tasks: Sequence[Task], waiting: deque[int], attempts: dict[int, int]) -> None:
+    def _send(
+        self, ticket: int, tasks: Sequence[Task], waiting: deque[int], attempts: dict[int, int]
+    ) -> None:
         worker = self._free.pop()
         self._busy[ticket] = worker
         try:

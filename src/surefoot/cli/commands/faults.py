@@ -10,7 +10,14 @@ import click
 
 from surefoot import api
 from surefoot.cli.model import check_time_options, load_single_problem, model_flags, time_flags
-from surefoot.cli.option_groups import GroupedCommand, json_flag, quiet_flag, seed_flag, timeout_flag, workers_flag
+from surefoot.cli.option_groups import (
+    GroupedCommand,
+    json_flag,
+    quiet_flag,
+    seed_flag,
+    timeout_flag,
+    workers_flag,
+)
 from surefoot.cli.output import check_output_files, deliver_file, write_facts
 from surefoot.cli.progress import begin_budget, report_progress
 from surefoot.cli.unused_options import refuse_option

@@ -16,7 +16,14 @@ from surefoot.cli.engine_options import (
     with_predicates,
 )
 from surefoot.cli.model import MODEL_OPTIONS, load_single_problem, model_flags
-from surefoot.cli.option_groups import GroupedCommand, json_flag, quiet_flag, seed_flag, timeout_flag, workers_flag
+from surefoot.cli.option_groups import (
+    GroupedCommand,
+    json_flag,
+    quiet_flag,
+    seed_flag,
+    timeout_flag,
+    workers_flag,
+)
 from surefoot.cli.output import check_output_files, write_results
 from surefoot.cli.progress import begin_budget, report_progress
 from surefoot.cli.unused_options import option_flag, refuse_option

@@ -1,4 +1,4 @@
-"""A search over boxes in parts: the open boxes are dealt out, each part is a search of its own, proofs are merged.
+"""A search over boxes in parts: open boxes are dealt out, each part is a search of its own, proofs are joined.
 
 The search begins alone, until it has looked at so many boxes that parts are worth it. Then it goes in rounds:
 all open boxes are dealt by their number to so many parts, each with a number of boxes that it may look at
@@ -97,9 +97,9 @@ def run_divided_search(s: InputSearch, pool: TaskPool) -> Answer:
     assert s.ledger is not None
     while True:
         alone = ALONE // max(1, s.neurons) if not s.dealt else s.visited + LEAST_BOXES
-        if not s.dealt or len(s.stack) < LEAST_OPEN:
-            if (answer := search_open_boxes(s, alone)) is not None:
-                return answer
+        few = not s.dealt or len(s.stack) < LEAST_OPEN
+        if few and (answer := search_open_boxes(s, alone)) is not None:
+            return answer
         if has_ended(s):
             return final_answer(s)
         if len(s.stack) >= LEAST_OPEN and (answer := _run_round(s, s.ledger, pool)) is not None:
