@@ -55,7 +55,7 @@ class InProcess:
         return Native(self.seed, self.batch).objection(query)
 
     @contextmanager
-    def session(self, base: Query, *, seconds: float) -> Iterator[Ask]:
+    def session(self, base: Query, *, seconds: float, workers: int = 1) -> Iterator[Ask]:
         deadline = time.monotonic() + seconds
         question = prepare_native_session(base, self.seed, self.batch, True)
         yield lambda *more: question(more, max(0.0, deadline - time.monotonic()))

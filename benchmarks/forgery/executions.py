@@ -106,7 +106,7 @@ class _Here:
     seed: int = 0
 
     @contextmanager
-    def session(self, base: Query, *, seconds: float) -> Iterator[Callable[[], Answer]]:
+    def session(self, base: Query, *, seconds: float, workers: int = 1) -> Iterator[Callable[[], Answer]]:
         yield lambda: decide_native_query(base, self.seed, seconds=seconds)
 
 

@@ -232,7 +232,7 @@ def _check_start(
         return None
     for engine in order_solvers(problem, able):
         seconds = min(budget.remaining(), max(LEAST_OBJECTION_SECONDS, OBJECTION_SHARE * budget.seconds))
-        share = Budget(seconds, budget.seed, budget.progress)
+        share = budget.begin_part(seconds)
         before = budget.elapsed_seconds()
         found = take_turn(engine.check_start, problem, share, budget)
         if not isinstance(found, Unknown) or found.holds_up_to is not None:

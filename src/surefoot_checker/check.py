@@ -14,6 +14,7 @@ from .claims.barrier.claim import check_barrier
 from .claims.barrier.convergence import check_convergence
 from .claims.graph.claim import check_graph_claim
 from .claims.reach.claim import check_reach, check_reach_violation
+from .claims.reach.region_tree import count_cells
 from .claims.runs.argument import read_run_argument
 from .claims.runs.canonical_problem import MOST_STEPS, CanonicalProblem, read_canonical_problem
 from .claims.runs.network_ranges import check_overflow
@@ -25,6 +26,7 @@ from .claims.unsat.query_claim import FileLocations, read_query_claim
 from .claims.values.claim import check_process_claim
 from .kernel.format_1 import translate_certificate
 from .kernel.query import ClaimedQuery
+from .kernel.share import WHOLE, Share, StepShare
 from .kernel.strict_json import (
     BadCertificate,
     Refused,
@@ -35,6 +37,7 @@ from .kernel.strict_json import (
 )
 from .kernel.untrusted_file import decompress_gzip, quote_for_message, read_file_bytes
 
+STEPS, CELLS = 1000, 4  # of a share that is worth a process
 _KEYS = frozenset({"surefoot-certificate", "claim", "arithmetic"})
 _EXECUTION = frozenset({"kind", "problem", "argument"})
 _RECURRENCE = frozenset({"kind", "problem", "start", "moves", "regions"})
@@ -100,8 +103,11 @@ def judge_certificate(
     network: Path | None = None,
     property: Path | None = None,
     base: Path = Path(),
+    share: Share = WHOLE,
 ) -> CheckerVerdict:
     """Whether a certificate proves its claim.
+
+    With a `share` of the work: whether that shows nothing against it; `join_verdicts` of all is the answer.
 
     `network` and `property` say where the files are that the claim names; otherwise they are looked for where
     it says and in `base`. Raises `BadCertificate` if the data is not a certificate at all.
@@ -117,19 +123,20 @@ def judge_certificate(
     if kind in ("barrier", "convergence"):
         return _judge_sets(whole)
     if kind in ("reach", "reach-violation"):
-        return _judge_loop(whole, places)
+        return _judge_loop(whole, places, share)
     about_runs = kind in ("execution", "recurrence")
     data = expect_object(whole, _KEYS | {"obligations" if about_runs else "cases"}, "certificate")
     arithmetic = data["arithmetic"]
     if arithmetic not in ("float32", "real"):
         raise BadCertificate("certificate: its `arithmetic` is neither `float32` nor `real`")
     if about_runs:
-        return _judge_runs(data, places, arithmetic)
+        return _judge_runs(data, places, arithmetic, share)
     query = read_query_claim(claim, places)
     count, cases = ProofCount(), [read_case(c) for c in expect_list(data["cases"], "cases")]
     accepted, reason = True, "every case is covered and every state is closed"
     try:
-        check_no_solution(query, cases, arithmetic, {}, count)
+        mine = StepShare(share, count_steps(cases))
+        check_no_solution(query, cases, arithmetic, {}, count, mine)
     except Refused as error:
         accepted, reason = False, str(error)
     words, meaning = f"nothing satisfies {query.origin}", _MEANING[arithmetic]
@@ -193,14 +200,17 @@ def _judge_sets(certificate: dict[str, Any]) -> CheckerVerdict:
     return CheckerVerdict(True, reason, words, meaning, missing, count, count, count)
 
 
-def _judge_loop(certificate: dict[str, Any], places: FileLocations) -> CheckerVerdict:
+def _judge_loop(certificate: dict[str, Any], places: FileLocations, share: Share) -> CheckerVerdict:
     """A network in a plant, followed through time with sets of states."""
     data = expect_object(certificate, _KEYS | {"reach"}, "certificate")
     if data["arithmetic"] != "float32" or places.property is not None:
         raise BadCertificate("certificate: about a closed loop, in `float32` arithmetic, not a file")
     violated = data["claim"]["kind"] == "reach-violation"
     try:
-        found = (check_reach_violation if violated else check_reach)(data["claim"], data["reach"], places)
+        if violated:
+            found = check_reach_violation(data["claim"], data["reach"], places)
+        else:
+            found = check_reach(data["claim"], data["reach"], places, share)
     except Refused as error:
         words = "a run violates the property" if violated else "every run keeps the property"
         return CheckerVerdict(False, str(error), words)
@@ -212,7 +222,7 @@ def _judge_loop(certificate: dict[str, Any], places: FileLocations) -> CheckerVe
     )
 
 
-def _judge_runs(data: dict[str, Any], places: FileLocations, arithmetic: str) -> CheckerVerdict:
+def _judge_runs(data: dict[str, Any], places: FileLocations, arithmetic: str, share: Share) -> CheckerVerdict:
     """Derives what has to be shown about the runs of the problem, and checks that each of it is."""
     if places.property is not None:
         raise BadCertificate("the claim is not about a property file: its problem is written out")
@@ -235,9 +245,10 @@ def _judge_runs(data: dict[str, Any], places: FileLocations, arithmetic: str) ->
         wanted = derive()
         if [(o.name, o.steps) for o in wanted] != stated:
             raise Refused(f"not the obligations of this problem, which are {len(wanted)}")
+        mine = StepShare(share, sum(map(count_steps, cases)))
         for obligation, several in zip(wanted, cases, strict=True):
             where = f"{obligation.query.origin}: "
-            check_no_solution(obligation.query, several, arithmetic, kernels, count)
+            check_no_solution(obligation.query, several, arithmetic, kernels, count, mine)
     except Refused as error:
         accepted, reason = False, where + str(error)
     meaning = _MEANING[arithmetic]
@@ -287,17 +298,53 @@ def check_no_solution(
     arithmetic: str,
     kernels: dict[Contents, AffineKernel],
     count: ProofCount,
+    mine: StepShare | None = None,
 ) -> None:
-    """Refuse unless the cases show that the query has no solution."""
+    """Refuse unless the cases (of their steps those that are `mine`) show that the query has no solution."""
     check_choices(query, cases)
+    mine = mine or StepShare(WHOLE, count_steps(cases))
     for number, case in enumerate(cases):
-        count.cases += 1
+        steps = expect_list(case["steps"], "steps")
+        places = max(1, len(steps))
         try:
-            problem = build_case_problem(query, case, arithmetic == "float32")
-            steps = expect_list(case["steps"], "steps")
-            if problem is not None:
-                check_proof_tree(problem, steps, kernels, count)
-            elif steps:
-                raise Refused("step 0 follows when the case is closed")
+            if mine.touches(0, places):
+                count.cases += mine.owns(0)
+                problem = build_case_problem(query, case, arithmetic == "float32")
+                if problem is not None:
+                    check_proof_tree(problem, steps, kernels, count, mine)
+                elif steps:
+                    raise Refused("step 0 follows when the case is closed")
         except Refused as error:
             raise Refused(f"case {number}: {error}") from None
+        mine.before += places
+
+
+def count_steps(cases: Sequence[Mapping[str, Any]]) -> int:
+    """Of all cases, each of which is one thing to look at, at least."""
+    return sum(max(1, len(expect_list(case["steps"], "steps"))) for case in cases)
+
+
+def useful_shares(certificate: Mapping[str, Any]) -> int:
+    """Into how many shares of some work each a certificate can be divided; the others would find nothing."""
+    cases = [o.get("cases") for o in _list_or_nothing(certificate.get("obligations")) if isinstance(o, dict)]
+    steps = sum(
+        len(_list_or_nothing(case.get("steps")))
+        for several in (certificate.get("cases"), *cases)
+        for case in _list_or_nothing(several)
+        if isinstance(case, dict)
+    )
+    reach = certificate.get("reach")
+    return max(1, steps // STEPS, count_cells(reach) // CELLS if isinstance(reach, dict) else 1)
+
+
+def _list_or_nothing(data: object) -> list[Any]:
+    return data if isinstance(data, list) else []
+
+
+def join_verdicts(shares: Sequence[CheckerVerdict]) -> CheckerVerdict:
+    """What all shares of a certificate come to: accepted if every single one is."""
+    for one in shares:
+        if not one.accepted or one.claim != shares[0].claim:
+            return replace(one, accepted=False)
+    sums = {key: sum(getattr(one, key) for one in shares) for key in ("cases", "steps", "states", "repeated")}
+    return replace(shares[0], **sums)

@@ -139,7 +139,7 @@ def test_nor_does_one_that_comes_with_a_doubt_about_float32(asked: Never, kind: 
 
 def test_an_interrupt_keeps_what_is_known() -> None:
     class Interrupting(Scripted):
-        def session(self, base, *, seconds):  # type: ignore[no-untyped-def]
+        def session(self, base, *, seconds, workers=1):  # type: ignore[no-untyped-def]
             if self.asked:
                 raise KeyboardInterrupt
             return super().session(base, seconds=seconds)

@@ -27,7 +27,7 @@ class Scripted:
         return self.refusal
 
     @contextmanager
-    def session(self, base: Query, *, seconds: float) -> Iterator[Ask]:
+    def session(self, base: Query, *, seconds: float, workers: int = 1) -> Iterator[Ask]:
         def ask(*more: Term) -> Answer:
             self.asked.append(Query(base.quantities, base.constraints + more, base.calls))
             if len(self.asked) > len(self.answers):

@@ -273,7 +273,7 @@ def _certify_values(
     if claimed is None:
         return CheckedEvidence(verdict, False)
     budget.progress("checking the certificate")
-    found = ask_checker(claimed.content, budget.remaining())
+    found = ask_checker(claimed.content, budget)
     if found.accepted:
         certified = replace(verdict, certificate=claimed)
         return CheckedEvidence(certified, True, _near_ties(verdict), claim=found.text)
@@ -321,7 +321,7 @@ def certify_sets(
     except Unsupported as why:
         return None, CheckerAnswer(False, str(why))
     budget.progress("checking the certificate")
-    return claimed, ask_checker(claimed.content, budget.remaining())
+    return claimed, ask_checker(claimed.content, budget)
 
 
 def leave_uncertified(problem: Problem, verdict: Verdict, solver: str, budget: Budget) -> CheckedEvidence:
@@ -359,7 +359,7 @@ def _certify_recurrence(
         what = "a run was found that stays among states that are not good, but that is not certified"
         return CheckedEvidence(Unknown(Reason.INCOMPLETE, f"{what}: {found}"), False)
     budget.progress("checking the certificate")
-    answer = ask_checker(found.content, budget.remaining())
+    answer = ask_checker(found.content, budget)
     if not answer.accepted:
         reason = Reason.NUMERICS if answer.refused else Reason.INCOMPLETE
         what = f"the checker does not accept the certificate of a violation: {answer.text}"
@@ -379,7 +379,7 @@ def _certify_flow_run(
     except Unsupported as why:
         return CheckedEvidence(Unknown(Reason.INCOMPLETE, f"{what}: {why}"), False)
     budget.progress("checking the certificate")
-    answer = ask_checker(claimed.content, budget.remaining())
+    answer = ask_checker(claimed.content, budget)
     if answer.accepted:
         return CheckedEvidence(Violated(trace, claimed), True, claim=answer.text)
     if answer.refused:
@@ -391,7 +391,7 @@ def _certify_flow_run(
 def _proof_budget(budget: Budget) -> Budget:
     """The time for a proof."""
     seconds = min(budget.remaining(), LEAST_SECONDS + TIMES * budget.elapsed_seconds())
-    return Budget(seconds, budget.seed, budget.progress)
+    return budget.begin_part(seconds)
 
 
 def _certify_start(
@@ -466,7 +466,7 @@ def _check_claimed(
     unchecked: Certificate | None = None
     if isinstance(claimed, Certificate):
         budget.progress("checking the certificate")
-        found = ask_checker(claimed.content, budget.remaining())
+        found = ask_checker(claimed.content, budget)
         if found.accepted:
             return CheckedEvidence(Proved(claimed, arithmetic), True, claim=found.text)
         if found.refused:

@@ -198,7 +198,6 @@ ENGINE_FLAGS: dict[str, dict[str, EngineFlag]] = {
         ),
         "factor": EngineFlag("int", "4", "Into how many runs each is split"),
         "trees": EngineFlag("int", "10000", "How many runs are begun to be split"),
-        "workers": EngineFlag("int | None", "", "Processes that make runs"),
         "ray": EngineFlag(
             "str | None",
             "",

@@ -7,9 +7,12 @@ from typing import Any
 
 import click
 
-from surefoot.cli.progress import limit_command
+from surefoot.cli.progress import limit_command, limit_workers
 
 seed_flag = click.option("--seed", type=int, default=0, show_default=True)
+workers_flag = click.option("--workers", type=click.IntRange(1), callback=limit_workers, expose_value=False,
+                            metavar="N", help="Processes at the same time; the answer is the same.  "
+                            "[default: all usable processors]")  # fmt: skip
 quiet_flag = click.option("--quiet", is_flag=True, help="No progress on stderr.")
 
 
@@ -43,7 +46,7 @@ _OUTPUT = (
     ),
     *("python_path", "c_prefix", "dump_queries", "quiet", "title", "columns", "limits"),
 )
-_LIMITS = ("timeout", "seed", "uncertified")
+_LIMITS = ("timeout", "seed", "workers", "uncertified")
 
 
 class GroupedCommand(click.Command):

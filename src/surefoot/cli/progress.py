@@ -27,6 +27,7 @@ _running_alarms: list[api.Alarm] = []
 @dataclass(slots=True)
 class _Clock:
     begun: float  # of the command at work
+    workers: int | None = None  # that it may use, where it was said
 
 
 _clock = _Clock(monotonic())
@@ -104,13 +105,18 @@ def _periodic_lines() -> Iterator[Callable[[str], None]]:
 
 def begin_command(begun: float) -> None:
     """The time of the command that begins counts from this moment of `monotonic`."""
-    _clock.begun = begun
+    _clock.begun, _clock.workers = begun, None
 
 
 def begin_budget(seconds: float, seed: int = 0, tell: Callable[[str], None] | None = None) -> api.Budget:
     """What the command may cost, counted from its beginning: reading and imports are part of it."""
-    budget = api.Budget(seconds, seed, started=_clock.begun)
+    budget = api.Budget(seconds, seed, started=_clock.begun, workers=_clock.workers)
     return budget if tell is None else replace(budget, progress=tell)
+
+
+def limit_workers(_: click.Context, __: click.Parameter, count: int | None) -> None:
+    """The callback of `--workers`: the budgets of the command have so many processes."""
+    _clock.workers = count
 
 
 def limit_command(context: click.Context, option: click.Parameter, seconds: float | None) -> float | None:

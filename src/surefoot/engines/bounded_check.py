@@ -71,7 +71,8 @@ class BoundedCheck:
         encoded = unroll(self.problem, k)
         goal = encode_violation(encoded, loops=self.loops)
         proof: Proof | None = None
-        with self.solver.session(encoded.query, seconds=self.budget.remaining()) as ask:
+        clock = self.budget
+        with self.solver.session(encoded.query, seconds=clock.remaining(), workers=clock.processes) as ask:
             if goal != FALSE:
                 settled = self._interpret_answer(encoded, ask(goal))
                 if settled is not None and not isinstance(settled, Proof):

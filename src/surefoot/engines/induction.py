@@ -135,7 +135,7 @@ class Induction:
         """What is left after the questions about k consecutive states from anywhere."""
         encoded = unroll(problem, k - 1, from_initial=False)
         answers: list[Answer] = []
-        with self.solver.session(encoded.query, seconds=budget.remaining()) as ask:
+        with self.solver.session(encoded.query, seconds=budget.remaining(), workers=budget.processes) as ask:
             if left.sequence:
                 answers.append(ask(*nothing_good(encoded)))
             sequence = left.sequence and not isinstance(answers[-1], Unsat)

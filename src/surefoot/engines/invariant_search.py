@@ -214,7 +214,7 @@ class _Weakening:
                 raise _None(Unknown(reason, detail))
 
     def _remaining_budget(self) -> Budget:
-        return Budget(self.budget.remaining(), self.budget.seed, self.budget.progress)
+        return self.budget.begin_part(self.budget.remaining())
 
     def recheck(self, condition: Term, confirm: Decide) -> tuple[InvariantObligation, ...]:
         """All three questions once more, about the condition that will be reported."""

@@ -79,7 +79,7 @@ def needed_inputs(
         given = {i: wide[i] for i in inputs if i in wide}
         made = abstract_network_io(problem, FreedValues(inputs, ranges=given))
         share = max(budget.remaining() / QUESTIONS, min(1.0, budget.remaining()))
-        result = decide(made.problem, Budget(share, budget.seed, budget.progress))
+        result = decide(made.problem, budget.begin_part(share))
         if property_answer(result.verdict, result.certified) != "proved":
             return False
         best = (made, result)

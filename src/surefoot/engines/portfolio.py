@@ -84,7 +84,7 @@ def look_first(
         if isinstance(engine, Falsifier) and engine.objection(problem) is None:
             turns = begun[engine.name] = ConfirmingTurns(engine.begin(problem, budget.seed), budget)
             seconds = min(FIRST_TURN, FIRST_LOOK * budget.remaining())
-            share = Budget(seconds, budget.seed, budget.progress)
+            share = budget.begin_part(seconds)
             verdict = take_turn(turns.look_first, problem, share, budget)
             if isinstance(verdict, Violated) or is_interrupted(verdict):
                 return PortfolioAnswer(verdict, (engine,)), begun
@@ -111,7 +111,7 @@ class Meanwhile:
         for engine in self.engines:
             if (turns := self.begun.get(engine.name)) is None:
                 continue
-            share = Budget(min(self.due, self.budget.remaining()), self.budget.seed, self.budget.progress)
+            share = self.budget.begin_part(min(self.due, self.budget.remaining()))
             verdict = take_turn(turns.check, self.problem, share, self.budget)
             if isinstance(verdict, Violated) or is_interrupted(verdict):
                 self.answer = PortfolioAnswer(verdict, (engine,))
@@ -155,7 +155,7 @@ def take_turns(
     others = [e for e in engines if e not in last]
     if not last or not others:
         return _in_turns(engines, problem, budget, begun or {}, reserves)
-    before = Budget(OTHERS * budget.remaining(), budget.seed, budget.progress)
+    before = budget.begin_part(OTHERS * budget.remaining())
     try:
         first = _in_turns(others, problem, before, begun or {}, reserves)
     except (Unsupported, SolverFailure) as why:
@@ -209,7 +209,7 @@ def _in_turns(
                 seconds = _last_look(budget) if alone else _look_seconds(after, looked, budget)
             else:
                 seconds = budget.remaining() if alone else _turn_seconds(turn, own[number], budget)
-            share_of_time = Budget(seconds, budget.seed, budget.progress)
+            share_of_time = budget.begin_part(seconds)
             asked = looking.get(number) or resumed[number]
             verdict = take_turn(asked.check, problem, share_of_time, budget)
             if _is_cut_short(verdict):

@@ -149,7 +149,7 @@ class _Bisection:
         value, left = self.grid.value(number), self.budget.remaining()
         share = left if left == inf else left / (ceil(log2(max(2, gap))) + 1)
         self.budget.progress(f"{self._gap()}; asking {float(value):.6g}")
-        part = Budget(share, self.budget.seed, self.budget.progress)
+        part = self.budget.begin_part(share)
         try:
             result = self.decide(self.family(value), part)
             trial = Trial(value, result.verdict, result.certified, part.elapsed_seconds(), result.engine)
@@ -213,7 +213,7 @@ def confirm_tipping_point(
         if trial.certified or budget.is_spent():
             return _replace_proved_end(search, trial, doubted, again)
         budget.progress(f"certifying the proof at {float(trial.value):.6g}")
-        part = Budget(budget.remaining(), budget.seed, budget.progress)
+        part = budget.begin_part(budget.remaining())
         try:
             result = decide(family(trial.value), part)
         except KeyboardInterrupt:

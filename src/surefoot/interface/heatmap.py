@@ -69,15 +69,16 @@ class Heatmap:
 def draw_values(
     problem: Problem,
     engines: Any,
-    seconds: float,
-    seed: int,
+    budget: Budget,
     *,
     x: Operand | None = None,
     y: Operand | None = None,
     where: Sequence[Operand] = (),
 ) -> Heatmap:
     """Ask for the value of every start, and draw it over one or two expressions of the state."""
-    return draw_variants({problem.name: problem}, engines, Budget(seconds, seed), x=x, y=y, where=where)
+    return draw_variants(
+        {problem.name: problem}, engines, budget.begin_part(budget.seconds), x=x, y=y, where=where
+    )
 
 
 def draw_variants(
@@ -94,7 +95,7 @@ def draw_variants(
     conditions = take_named_tuple("where", where, lambda one: show_term(expression_from(one).term))
     answers: list[CheckResult] = []
     for number, problem in enumerate(variants.values()):
-        share = Budget(budget.remaining() / (len(variants) - number), budget.seed, budget.progress)
+        share = budget.begin_part(budget.remaining() / (len(variants) - number))
         answers.append(_ask_values(problem, engines, share))
     tables = [value_table(_verdict_table(answer)) for answer in answers]
     view = parse_view(tables, texts[0], texts[1], conditions, answers[0].problem.environment)

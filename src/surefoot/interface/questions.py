@@ -114,6 +114,7 @@ def check(
     engine: EngineChoice = None,
     timeout: float | None = DEFAULT_SECONDS,
     seed: int = 0,
+    workers: int | None = None,
     witnesses: int | None = None,
     **options: Any,
 ) -> CheckResult:
@@ -124,6 +125,7 @@ def check(
     `engine`: "bmc", "induction", "recurrence", "explicit", "predicates", "barrier", "statistical", an object
     such as `Bmc(depth=8)`, or a list of them that work in turns; by default all that can. `options` are
     fields of the engine that is named: `depth=8`. `timeout` is in seconds, for everything; None: no limit.
+    `workers`: processes at the same time, by default one for each usable processor; the answer is the same.
     `witnesses`: how many runs are to show a violation; they are the `witnesses` of the result.
 
     >>> from surefoot import Environment, Policy, integer, never
@@ -136,7 +138,7 @@ def check(
     >>> [state["x"] for state in check(env, policy, never(x == 2)).trace.states]
     [0, 1, 2]
     """
-    budget = _make_budget(timeout, seed)
+    budget = _make_budget(timeout, seed, workers)
     asked = pose_problem(problem, policy, property)
     if witnesses is None:
         return _answer(asked, engine, options, budget)
@@ -154,6 +156,7 @@ def probability(
     engine: EngineChoice = None,
     timeout: float | None = DEFAULT_SECONDS,
     seed: int = 0,
+    workers: int | None = None,
     **options: Any,
 ) -> CheckResult:
     """How likely something is, or what reward is expected: `low` and `high` are the ends of the value.
@@ -167,7 +170,7 @@ def probability(
     >>> value.low <= Fraction(1, 3) <= value.high, value.certified
     (True, True)
     """
-    budget = _make_budget(timeout, seed)
+    budget = _make_budget(timeout, seed, workers)
     asked = problem_from_arguments(problem, policy, property)
     if not isinstance(asked.property, Probability | Expected):
         fix = 'ask probability_of(condition), or a text such as "P=? [ F x = 3 ]"; other properties: check(…)'
@@ -188,6 +191,7 @@ def heatmap(
     engine: EngineChoice = "explicit",
     timeout: float | None = DEFAULT_SECONDS,
     seed: int = 0,
+    workers: int | None = None,
     **options: Any,
 ) -> Heatmap:
     """The values of all starts as a picture, over the expressions `x` and `y` of the state; by default over
@@ -204,7 +208,7 @@ def heatmap(
     """
     from surefoot.interface.heatmap import draw_variants
 
-    budget = _make_budget(timeout, seed)
+    budget = _make_budget(timeout, seed, workers)
     engines = select_engines(engine, options, ("x", "y", "where", "sweep"))
     if sweep is None:
         plain = plain_problem(problem_from_arguments(problem, policy, property))
@@ -245,6 +249,7 @@ def shield(
     bound: Any = 1,
     timeout: float | None = DEFAULT_SECONDS,
     seed: int = 0,
+    workers: int | None = None,
 ) -> CertifiedShield | ActionShield | SlidingShield:
     """A shield whose promise is certified: `covered`, `export_c`, `export_python`, `wrap`.
 
@@ -268,7 +273,7 @@ def shield(
     from surefoot.interface.shield import make_shield
     from surefoot.shields.certified_shield import Sketches
 
-    budget = _make_budget(timeout, seed)
+    budget = _make_budget(timeout, seed, workers)
     plain = plain_problem(problem_from_arguments(problem, policy, property, needs_policy=False))
     return make_shield(plain, degrees, sets, squares, Sketches(rule, invariant), bound, budget)
 
@@ -285,6 +290,7 @@ def faults(
     shield: PathText | None = None,
     timeout: float | None = DEFAULT_SECONDS,
     seed: int = 0,
+    workers: int | None = None,
 ) -> PolicyFaults:
     """The last decisions that could have been different, of so many runs that violate a property, and how
     often each of them occurs. Arguments as of `check`. Exact in finite systems; elsewhere it is looked
@@ -302,7 +308,7 @@ def faults(
     from surefoot.interface.faults import PolicyFaults
     from surefoot.search.fault_search import search_faults
 
-    budget, (policy, property) = _make_budget(timeout, seed), sort_second_argument(policy, property)
+    budget, (policy, property) = _make_budget(timeout, seed, workers), sort_second_argument(policy, property)
     plain = plain_problem(problem_from_arguments(problem, policy, property))
     counts: Any = [take_in_range(whole_number, least)(given) for given, least in ((runs, 1), (ahead, 0))]
     stored = None if shield is None else take_input_path(shield)
@@ -327,7 +333,7 @@ def _answer(asked: Problem, engine: EngineChoice, options: Mapping[str, Any], bu
     if isinstance(plain.property, Probability | Expected):
         from surefoot.interface.heatmap import draw_values
 
-        draw = partial(draw_values, plain, engines, budget.seconds, budget.seed)
+        draw = partial(draw_values, plain, engines, budget)
     return CheckResult(plain, found, draw)
 
 
@@ -341,17 +347,21 @@ def plain_problem(given: Problem) -> Problem:
     return Problem(given.name, environment, policy, given.property)
 
 
-def _make_budget(timeout: object, seed: object) -> Budget:
+def _make_budget(timeout: object, seed: object, workers: object) -> Budget:
     try:
         number: Any = take_in_range(whole_number, 0, 2**64 - 1)(seed)
     except WrongType as error:
         raise error.at("seed") from None
+    try:
+        count: Any = take_optional(take_in_range(whole_number, 1))(workers)
+    except WrongType as error:
+        raise error.at("workers") from None
     if timeout is None:
-        return Budget(inf, number)
+        return Budget(inf, number, workers=count)
     if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout > 0:
         what = f"{describe_value(timeout)} is not a positive number of seconds"
         raise WrongType(what, fix="give timeout=60, or None for no limit", where="timeout")
-    return Budget(float(timeout), number)
+    return Budget(float(timeout), number, workers=count)
 
 
 def select_engines(
@@ -366,7 +376,7 @@ def select_engines(
 
     known = {name: [f.name for f in fields(kind)] for name, kind in ENGINES.items()}  # type: ignore[arg-type]
     unknown = next(iter(options))
-    arguments = (*arguments, "policy", "property", "engine", "timeout", "seed")
+    arguments = (*arguments, "policy", "property", "engine", "timeout", "seed", "workers")
     if not isinstance(engine, str):
         what = f"there is no argument `{unknown}`" if engine is None else f"`{unknown}` belongs to an engine"
         fix = 'options need the name of an engine: engine="bmc", depth=8'

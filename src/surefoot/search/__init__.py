@@ -74,7 +74,7 @@ class SearchSettings:
 
     def rest(self, part: float = 1.0) -> Budget:
         """A budget of all the time that is left, or of a part of it."""
-        return Budget(self.budget.remaining() * part, self.budget.seed, self.budget.progress)
+        return self.budget.begin_part(self.budget.remaining() * part)
 
     def certify_with_aid(self, problem: Problem, holds: Holds, aid: ProofAid) -> CheckedEvidence:
         """What holds of the problem as it looks with an aid, certified of the problem itself."""

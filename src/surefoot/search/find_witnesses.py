@@ -73,7 +73,7 @@ def with_witnesses(problem: Problem, result: Result, count: int, budget: Budget)
             result, witnesses=(verdict.trace,), notes=(*result.notes, note) if count > 1 else result.notes
         )
     seconds = min(MOST_SECONDS, budget.remaining())
-    search = _WitnessSearch(problem, verdict.trace, count, Budget(seconds, budget.seed, budget.progress))
+    search = _WitnessSearch(problem, verdict.trace, count, budget.begin_part(seconds))
     found, why = search.find() if count > 1 else ((verdict.trace,), "")
     notes = result.notes
     if len(found) < count:

@@ -46,7 +46,6 @@ from surefoot.verdict.verdict import (
     Vacuous,
     Violated,
 )
-from surefoot.work.budget import Budget
 from surefoot.work.deadline import call_in_time
 
 LEAST_SECONDS = 2.0  # for one part
@@ -173,7 +172,7 @@ def _sort_by_splitting(problem: Problem, asking: SearchSettings, parts: int) -> 
         asked += 1
         asking.budget.progress(f"starts: {asked} parts asked, {len(waiting)} waiting")
         seconds = max(LEAST_SECONDS, asking.budget.remaining() / SHARE)
-        budget = Budget(min(seconds, asking.budget.remaining()), asking.budget.seed, asking.budget.progress)
+        budget = asking.budget.begin_part(min(seconds, asking.budget.remaining()))
         result = asking.decide(starting_in(problem, changed), budget)
         engine = engine or result.engine
         group = StartGroup(changed, result.verdict, result.certified, _count_starts(sides, exact))

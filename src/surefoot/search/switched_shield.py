@@ -117,7 +117,7 @@ def _prove_some_set(problem: Problem, system: SwitchedSystem, budget: Budget) ->
         budget.progress(
             f"set {number}: {float(shield.covered_share()) * 100:.0f} % of the starts; to be proved"
         )
-        part = Budget(budget.remaining() * SHARE, budget.seed, budget.progress)
+        part = budget.begin_part(budget.remaining() * SHARE)
         last = SwitchedSynthesis(shield, verify(shield.obligation.problem, Reach(), part), tried=number)
         if last.is_accepted:
             return last

@@ -93,7 +93,7 @@ def judge_foreign_barriers(
     problem: Problem, rules: Sequence[ForeignRule], budget: Budget
 ) -> tuple[BarrierJudgement, BarrierJudgement]:
     """As it is stated, with half of the time, and as it is executed."""
-    half = Budget(budget.remaining() / 2, budget.seed, budget.progress)
+    half = budget.begin_part(budget.remaining() / 2)
     first = _Case("stated", discretise(as_stated_problem(problem)), rules, half).judge_conditions(grows=True)
     if first.interrupted:
         unasked = {c: ConditionAnswer("unknown", "interrupted") for c in CONDITIONS}

@@ -62,8 +62,8 @@ class BranchAndBound:
         return self.relaxed.objection(_relax_integers(query))
 
     @contextmanager
-    def session(self, base: Query, *, seconds: float) -> Iterator[Ask]:
-        with self.relaxed.session(_relax_integers(base), seconds=seconds) as ask_relaxed:
+    def session(self, base: Query, *, seconds: float, workers: int = 1) -> Iterator[Ask]:
+        with self.relaxed.session(_relax_integers(base), seconds=seconds, workers=workers) as ask_relaxed:
             yield lambda *more: _branch_and_bound(base, more, ask_relaxed)
 
     def question(self, base: Query) -> Question:

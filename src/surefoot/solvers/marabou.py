@@ -178,7 +178,7 @@ class Marabou:
                 why = found
         return None if why is None else f"`marabou` cannot take this query: {why}"
 
-    def session(self, base: Query, *, seconds: float) -> AbstractContextManager[Ask]:
+    def session(self, base: Query, *, seconds: float, workers: int = 1) -> AbstractContextManager[Ask]:
         return remote_session(_prepare_marabou, base, seconds=seconds)
 
     def question(self, base: Query) -> Question:

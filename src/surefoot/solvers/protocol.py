@@ -27,8 +27,11 @@ class Solver(Protocol):
 
     def objection(self, query: Query) -> str | None: ...
 
-    def session(self, base: Query, *, seconds: float) -> AbstractContextManager[Ask]:
-        """Answers questions until `seconds` after it was opened; then every answer is a timeout."""
+    def session(self, base: Query, *, seconds: float, workers: int = 1) -> AbstractContextManager[Ask]:
+        """Answers questions until `seconds` after it was opened; then every answer is a timeout.
+
+        `workers`: processes that may work on a question at the same time; the answer is the same.
+        """
         ...
 
 

@@ -34,8 +34,8 @@ class Recording:
         return self.solver.objection(query)
 
     @contextmanager
-    def session(self, base: Query, *, seconds: float) -> Iterator[Ask]:
-        with self.solver.session(base, seconds=seconds) as ask:
+    def session(self, base: Query, *, seconds: float, workers: int = 1) -> Iterator[Ask]:
+        with self.solver.session(base, seconds=seconds, workers=workers) as ask:
 
             def record_question(*more: Term) -> Answer:
                 self._write(Query(base.quantities, base.constraints + more, base.calls))

@@ -50,8 +50,9 @@ class WorkerDied(Exception):
 class Worker:
     """A child process and the line to it; started by the first call, and again after it died."""
 
-    def __init__(self, memory_bytes: int | None = None) -> None:
-        self._memory_bytes = memory_bytes
+    def __init__(self, memory_bytes: int | None = None, inherited: tuple[int, ...] = ()) -> None:
+        """`inherited`: numbers of open files that the child has too."""
+        self._memory_bytes, self._inherited = memory_bytes, inherited
         self._process: subprocess.Popen[bytes] | None = None
         self._line: Connection | None = None
         self._errors: Any = None
@@ -82,7 +83,7 @@ class Worker:
             stdin=subprocess.PIPE,  # never written to: its end tells the child that the parent is gone
             stdout=subprocess.DEVNULL,  # solvers print
             stderr=self._errors,
-            pass_fds=(number,),
+            pass_fds=(number, *self._inherited),
             start_new_session=True,
         )
         theirs.close()

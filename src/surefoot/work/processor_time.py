@@ -10,7 +10,7 @@ from time import monotonic
 
 from surefoot.work.budget import Budget
 
-_TASKS = Path("/proc/self/task")
+_PROCESSES = Path("/proc")
 _SLOWEST = 20.0  # seconds on the clock for one of the processor, at most
 
 
@@ -18,14 +18,17 @@ def processor_seconds() -> float:
     """Seconds of this process and of its children, where the system tells also of those that still run."""
     several = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     total = sum(one.ru_utime + one.ru_stime for one in several)
-    return total + sum(map(_child_seconds, _child_processes()))
+    return total + sum(map(_child_seconds, _list_descendants("self")))
 
 
-def _child_processes() -> list[str]:
+def _list_descendants(process: str) -> list[str]:
+    """Children, and theirs: a solver in a process of its own may have workers."""
     try:
-        return [child for task in _TASKS.iterdir() for child in (task / "children").read_text().split()]
-    except OSError:  # no such files on this system: children count when they end
+        tasks = list((_PROCESSES / process / "task").iterdir())
+        found = [child for task in tasks for child in (task / "children").read_text().split()]
+    except OSError:  # no such files on this system, or it ended: children count when they end
         return []
+    return [one for child in found for one in (child, *_list_descendants(child))]
 
 
 def _child_seconds(process: str) -> float:

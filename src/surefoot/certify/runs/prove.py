@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from itertools import combinations
 from math import prod
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from surefoot.certify.runs.argument import ProofAid, argument_to_json, proved_obligations
@@ -24,6 +26,8 @@ from surefoot.query.query import Assignment, Sat, Undecided, Unsat
 from surefoot.solvers.native import Native
 from surefoot.verdict.verdict import Certificate, ProofArgument
 from surefoot.work.budget import Budget
+from surefoot.work.child import WorkerDied
+from surefoot.work.task_pool import TaskPool
 from surefoot_checker.check import check_no_solution
 from surefoot_checker.claims.runs.argument import read_run_argument
 from surefoot_checker.claims.runs.canonical_problem import CanonicalProblem as Read
@@ -73,7 +77,7 @@ def prove_run_certificate(
                 if not simple or not more:
                     raise
                 different = sorted([*different, *more])
-    except (Refused, BadCertificate, SurefootError) as error:
+    except (Refused, BadCertificate, SurefootError, WorkerDied) as error:
         return str(error)
     return Certificate("execution", run_certificate_content(written, said, shown, arithmetic))
 
@@ -107,22 +111,49 @@ def _prove_obligations(
         if budget.is_spent():
             raise Unsupported(f"time was up after {len(wanted)} obligations were derived")
     doubtful = sorted(range(len(wanted)), key=lambda n: wanted[n].name not in SIMPLE)  # these fail first
-    found: dict[int, list[dict[str, Any]]] = {}
-    for done, number in enumerate(doubtful):
-        budget.progress(f"proving obligation {done + 1} of {len(wanted)}")
-        name = (wanted[number].name, wanted[number].steps)
-        if name not in before:
-            try:
-                found[number] = prove_obligation(wanted[number], network, budget, arithmetic)
-            except _ObligationMet as met:
+    found = {n: before[name] for n, o in enumerate(wanted) if (name := (o.name, o.steps)) in before}
+    left = [number for number in doubtful if number not in found]
+    here = partial(_prove_or_tell, network, budget.seed, arithmetic)
+    with TaskPool(
+        budget.processes, partial, _prove_or_tell, network, budget.seed, arithmetic, here=here
+    ) as pool:
+        tasks = [(wanted[number], monotonic() + budget.remaining(), budget.processes) for number in left]
+        for number, shown in zip(left, pool.run(tasks), strict=True):
+            budget.progress(f"proving obligation {len(found) + 1} of {len(wanted)}")
+            name = (wanted[number].name, wanted[number].steps)
+            if isinstance(shown, _Solution):
+                met = _ObligationMet(shown.words, shown.assignment)
                 if name[0] in SIMPLE and _is_about_all_runs(read):
                     met.equal = _equal_states(read, name[1], met.assignment)
-                raise
+                raise met
+            found[number] = shown
             if name[0] not in SIMPLE:
-                before[name] = found[number]
-        else:
-            found[number] = before[name]
+                before[name] = shown
     return [{"obligation": o.name, "steps": o.steps, "cases": found[n]} for n, o in enumerate(wanted)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Solution:
+    """Of an obligation, which therefore has no proof."""
+
+    words: str
+    assignment: Assignment
+
+
+def _prove_or_tell(
+    network: Network | None,
+    seed: int,
+    arithmetic: str,
+    obligation: RunObligation,
+    deadline: float,
+    workers: int,
+) -> list[dict[str, Any]] | _Solution:
+    """In any process: the cases of a proof until this time of `monotonic`."""
+    budget = Budget(max(0.0, deadline - monotonic()), seed, workers=workers)
+    try:
+        return prove_obligation(obligation, network, budget, arithmetic)
+    except _ObligationMet as met:
+        return _Solution(met.what, met.assignment)
 
 
 class _ObligationMet(Unsupported):
@@ -173,7 +204,7 @@ class _ObligationProver:
 
     def ask(self, parts: Sequence[Formula], share: float = 1.0) -> Sequence[Mapping[str, Any]]:
         """The cases of a proof that nothing satisfies all of these; `Unsupported` if there is none."""
-        clock = Budget(share * self.budget.remaining(), self.budget.seed)
+        clock = self.budget.begin_part(share * self.budget.remaining())
         return _ask_solver(self.about(parts), self.network, clock, self.arithmetic)
 
 
@@ -271,7 +302,7 @@ def _ask_solver(
     derived: Derived, network: Network | None, budget: Budget, arithmetic: str
 ) -> Sequence[Mapping[str, Any]]:
     query = solver_query_from_claim(derived, network, arithmetic == "float32")
-    with Native(seed=budget.seed).session(query, seconds=budget.remaining()) as ask:
+    with Native(seed=budget.seed).session(query, seconds=budget.remaining(), workers=budget.processes) as ask:
         match ask():
             case Unsat(proof) if proof is not None and (proof.arithmetic == arithmetic or not derived.calls):
                 return proof.cases

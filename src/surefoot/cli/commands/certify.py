@@ -15,7 +15,7 @@ import click
 
 from surefoot import api
 from surefoot.cli.model import load_single_problem, load_source
-from surefoot.cli.option_groups import json_flag, quiet_flag, seed_flag
+from surefoot.cli.option_groups import json_flag, quiet_flag, seed_flag, workers_flag
 from surefoot.cli.output import check_output_files, deliver_file, write_facts
 from surefoot.cli.progress import begin_budget, limit_command, report_progress
 from surefoot.cli.terminal import print_line
@@ -33,6 +33,7 @@ CODES = {"accepted": 0, "rejected": 1, "not certified": 3}
 @click.option("--problem", metavar="MODEL|STUDY/PROBLEM", help="What somebody else's barriers are about.")
 @click.option("--timeout", type=float, callback=limit_command, metavar="SECONDS",
               help="No default, but 120 for somebody else's barriers.")  # fmt: skip
+@workers_flag
 @seed_flag
 @json_flag("What was found of somebody else's barriers.")
 @click.option("--certificate", metavar="FILE", help="Write the proof for somebody else's barriers.")

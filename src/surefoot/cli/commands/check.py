@@ -26,7 +26,14 @@ from surefoot.cli.model import (
     names_study,
     time_flags,
 )
-from surefoot.cli.option_groups import GroupedCommand, json_flag, quiet_flag, seed_flag, timeout_flag
+from surefoot.cli.option_groups import (
+    GroupedCommand,
+    json_flag,
+    quiet_flag,
+    seed_flag,
+    timeout_flag,
+    workers_flag,
+)
 from surefoot.cli.output import check_output_files, deliver_file, write_certificate, write_results
 from surefoot.cli.progress import begin_budget, report_progress
 from surefoot.cli.terminal import print_line
@@ -41,6 +48,7 @@ SPLITS = 24  # predicates that are tried for a page, if nothing else is asked fo
 @time_flags
 @engine_flags
 @timeout_flag("For the whole run.")
+@workers_flag
 @seed_flag
 @json_flag()
 @click.option("--report", metavar="FILE", help="Write the results as one HTML page with pictures.")
@@ -176,7 +184,9 @@ def check(
             tell(f"{name}: starting")
             share = started.remaining() / (len(loaded.problems) - number)
             try:
-                results.append((problem, ask(name, problem, api.Budget(share, seed, tell))))
+                results.append(
+                    (problem, ask(name, problem, replace(started, progress=tell).begin_part(share)))
+                )
             except KeyboardInterrupt:
                 if not results:
                     raise

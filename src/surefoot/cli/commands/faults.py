@@ -10,7 +10,14 @@ import click
 
 from surefoot import api
 from surefoot.cli.model import check_time_options, load_single_problem, model_flags, time_flags
-from surefoot.cli.option_groups import GroupedCommand, json_flag, quiet_flag, seed_flag, timeout_flag
+from surefoot.cli.option_groups import (
+    GroupedCommand,
+    json_flag,
+    quiet_flag,
+    seed_flag,
+    timeout_flag,
+    workers_flag,
+)
 from surefoot.cli.output import check_output_files, deliver_file, write_facts
 from surefoot.cli.progress import begin_budget, report_progress
 from surefoot.cli.unused_options import refuse_option
@@ -29,6 +36,7 @@ from surefoot.cli.unused_options import refuse_option
 @click.option("--shield", type=click.Path(path_type=Path), metavar="FILE",
               help="Ask the sets of a shield of `surefoot shield`, proved again.")  # fmt: skip
 @timeout_flag("For the whole run.")
+@workers_flag
 @seed_flag
 @json_flag("Write all decisions; - = stdout, nothing else.")
 @click.option("--export", metavar="FILE", help="Write training data: .csv, .jsonl or .npz.")

@@ -20,7 +20,7 @@ from surefoot.cli.model import (
     model_option_flag,
     names_study,
 )
-from surefoot.cli.option_groups import GroupedCommand, quiet_flag, seed_flag, timeout_flag
+from surefoot.cli.option_groups import GroupedCommand, quiet_flag, seed_flag, timeout_flag, workers_flag
 from surefoot.cli.progress import begin_budget, report_progress
 from surefoot.cli.terminal import print_line
 from surefoot.cli.unused_options import is_given, option_flag, refuse_given_options, refuse_idle_options
@@ -64,6 +64,7 @@ OPTIONS: tuple[Callable[..., Any], ...] = (
     click.option("--no-certificates", "uncertified", is_flag=True,
                  help="Do not have exact values checked by the independent checker, which can take longer."),
     timeout_flag("For the whole run; all maps share it equally."),
+    workers_flag,
     seed_flag,
     quiet_flag,
 )  # fmt: skip

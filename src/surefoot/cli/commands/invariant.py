@@ -18,7 +18,14 @@ from surefoot.cli.engine_options import (
     with_predicates,
 )
 from surefoot.cli.model import MODEL_OPTIONS, load_single_problem, model_flags
-from surefoot.cli.option_groups import GroupedCommand, json_flag, quiet_flag, seed_flag, timeout_flag
+from surefoot.cli.option_groups import (
+    GroupedCommand,
+    json_flag,
+    quiet_flag,
+    seed_flag,
+    timeout_flag,
+    workers_flag,
+)
 from surefoot.cli.output import check_output_files, deliver_file, write_results
 from surefoot.cli.progress import begin_budget, report_progress
 from surefoot.cli.terminal import print_line
@@ -74,6 +81,7 @@ def _parse_templates(_: click.Context, option: click.Parameter, given: Any) -> A
 @model_flags
 @engine_flags
 @timeout_flag("For the whole search; what is known then is reported.")
+@workers_flag
 @seed_flag
 @json_flag()
 @click.option("--plot", metavar="FILE.svg", help="Draw the questions of a tipping point.")

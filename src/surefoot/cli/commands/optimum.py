@@ -11,7 +11,7 @@ import click
 
 from surefoot import api
 from surefoot.cli.model import load_model, model_flags
-from surefoot.cli.option_groups import GroupedCommand, json_flag, quiet_flag, timeout_flag
+from surefoot.cli.option_groups import GroupedCommand, json_flag, quiet_flag, timeout_flag, workers_flag
 from surefoot.cli.output import check_output_files, deliver_file
 from surefoot.cli.progress import begin_budget, report_progress
 from surefoot.cli.terminal import print_line
@@ -24,6 +24,7 @@ from surefoot.cli.unused_options import refuse_option
 @click.option("--optimise", type=click.Choice(["min", "max"]), help="Default: as the property says, or max.")
 @click.option("--exact", is_flag=True, help="Compute in fractions.")
 @timeout_flag()
+@workers_flag
 @json_flag("Write value and choice of every state.")
 @quiet_flag
 def optimum(

@@ -21,7 +21,7 @@ from surefoot.cli.model import (
     names_study,
     time_flags,
 )
-from surefoot.cli.option_groups import GroupedCommand, json_flag, quiet_flag, timeout_flag
+from surefoot.cli.option_groups import GroupedCommand, json_flag, quiet_flag, timeout_flag, workers_flag
 from surefoot.cli.output import check_output_files, deliver_file, write_certificate, write_facts
 from surefoot.cli.progress import begin_budget, report_progress
 from surefoot.cli.terminal import print_line
@@ -69,6 +69,7 @@ def _parse_share(_: click.Context, option: click.Parameter, given: str) -> Fract
 @click.option("--invariant", default="", metavar="'1, x^2, x*y'",
               help="The monomials of the barriers, instead of all up to a degree.")  # fmt: skip
 @timeout_flag("For the whole run: synthesis, certificate, runs, pictures.", seconds=120.0)
+@workers_flag
 @click.option("--bound", callback=_parse_share, default="1", show_default=True, metavar="0.99",
               help="Of actions: how probable safety must stay after a permitted one.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)

@@ -16,7 +16,14 @@ from surefoot.cli.engine_options import (
     with_predicates,
 )
 from surefoot.cli.model import MODEL_OPTIONS, load_single_problem, model_flags
-from surefoot.cli.option_groups import GroupedCommand, json_flag, quiet_flag, seed_flag, timeout_flag
+from surefoot.cli.option_groups import (
+    GroupedCommand,
+    json_flag,
+    quiet_flag,
+    seed_flag,
+    timeout_flag,
+    workers_flag,
+)
 from surefoot.cli.output import check_output_files, write_results
 from surefoot.cli.progress import begin_budget, report_progress
 from surefoot.cli.unused_options import option_flag, refuse_option
@@ -29,6 +36,7 @@ from surefoot.cli.unused_options import option_flag, refuse_option
 @model_flags
 @engine_flags
 @timeout_flag("For the whole search; what is known then is reported.")
+@workers_flag
 @seed_flag
 @json_flag()
 @click.option("--report", metavar="FILE", help="Write the result as one HTML page.")

@@ -8,7 +8,7 @@ import click
 
 from surefoot import api
 from surefoot.cli.engine_flags import SOLVER_NAMES
-from surefoot.cli.option_groups import json_flag, quiet_flag, seed_flag, timeout_flag
+from surefoot.cli.option_groups import json_flag, quiet_flag, seed_flag, timeout_flag, workers_flag
 from surefoot.cli.output import (
     check_output_files,
     write_certificate,
@@ -33,6 +33,7 @@ from surefoot.cli.progress import begin_budget, report_progress
 @click.option("--solver", type=click.Choice(SOLVER_NAMES), help="Default: the first without objection.")
 @click.option("--output", metavar="NAME", help="Which output of the network, if it has several.")
 @timeout_flag()
+@workers_flag
 @seed_flag
 @json_flag("Write the complete result.")
 @click.option("--certificate", metavar="FILE", help="Write the certificate of a proof; .gz packs it.")

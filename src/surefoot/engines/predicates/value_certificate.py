@@ -66,7 +66,7 @@ def reachable_bounds(problem: Problem, table: StateTable, budget: Budget) -> Sta
     """The states that the checker will see, in its order; None: too many, or they are not all known."""
     assert isinstance(problem.property, Probability)
     wanted = pctl_question(problem.property, "max")
-    clock = Budget(SHARE * budget.remaining(), budget.seed, budget.progress)
+    clock = budget.begin_part(SHARE * budget.remaining())
     until = wanted.decided_states(problem.environment)
     try:
         found = explore_problem(

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from surefoot.engines.reach.cell_tasks import share_cells
 from surefoot.engines.reach.certificate_tree import search_to_json
 from surefoot.engines.reach.flow_step import watch_condition
 from surefoot.engines.reach.flowpipe import describe_search, make_flowpipe, rank_search
@@ -44,8 +45,10 @@ from surefoot.reductions.loop_question import read_question
 from surefoot.verdict.artifact import Flowpipe
 from surefoot.verdict.verdict import Reason
 from surefoot.work.budget import Budget
+from surefoot.work.child import WorkerDied
 from surefoot.work.deadline import Late
 from surefoot.work.run_directory import NotRecorded
+from surefoot.work.task_pool import TaskPool
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +132,9 @@ class Analysis:
     def go_on(self, budget: Budget, folder: Path | None = None, *, resume: bool = False) -> SearchOutcome:
         known, reason, words = self.known, Reason.INCOMPLETE, ""
         searching = replace(budget, seconds=budget.seconds - min(TELLING, TELLING_SHARE * budget.seconds))
+        known.share_work(budget)
         with ExitStack() as stack:
+            stack.callback(known.pool.dismiss)
             saved = None
             if folder is not None:
                 saved = stack.enter_context(SavedCells(folder, self.problem, known.given, resume))
@@ -142,6 +147,8 @@ class Analysis:
                 reason = Reason.INTERRUPTED
             except Late:
                 reason = Reason.TIMEOUT
+            except WorkerDied as why:
+                reason, words = Reason.MEMORY if why.memory else Reason.INCOMPLETE, f"{why}; "
             except (
                 NotRecorded
             ) as why:  # what is known is told; going on without a record is not what was asked
@@ -173,6 +180,14 @@ class KnownSearches:
     invariant: InvariantSearch | None = None
     closed: Sequence[ClosedRegion] = ()
     followed_whole: bool = False  # the starts in one cell each, and that was not enough
+    pool: TaskPool = field(init=False)  # who follows the cells of all searches
+
+    def __post_init__(self) -> None:
+        self.pool = share_cells(self.walk)
+
+    def share_work(self, budget: Budget) -> None:
+        """As many processes as the budget has."""
+        self.pool.workers = budget.processes
 
     @property
     def for_ever(self) -> bool:
@@ -195,6 +210,7 @@ class KnownSearches:
     def begin(self, effort: Effort, budget: Budget) -> CellSearch:
         walk = self.returning_walk if self.may_wait and not self.waits else self.walk
         search = begin_search(walk, self.regions, watch_condition(walk.loop, walk.loop.initial))
+        search.pool = self.pool
         search.come_back = not self.waits
         if walk.question.until is None:
             search.most_periods = LONGEST_WAY if self.closed else LONGEST_RETURN
@@ -234,7 +250,7 @@ class KnownSearches:
         if self.invariant is None:
             prepare, walk = partial(self.choose_options, effort=EFFORTS[1]), self.returning_walk
             since = self.walk.question.since
-            self.invariant = InvariantSearch(walk, self.regions, prepare, budget.seed, since)
+            self.invariant = InvariantSearch(walk, self.regions, prepare, budget.seed, since, self.pool)
         if not self.waits and self.invariant.look_at_returns(budget) and seconds < RETURNING_TURN:
             return False
         self.invariant.go_on(budget, seconds)

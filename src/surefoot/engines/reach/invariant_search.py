@@ -37,6 +37,7 @@ from surefoot.engines.reach.search import (
 from surefoot.engines.reach.start_regions import Region
 from surefoot.engines.reach.walk import NOT_BACK, LoopWalk
 from surefoot.work.budget import Budget
+from surefoot.work.task_pool import TaskPool
 
 FIRST_SLICE, PROPOSING = 0.3, 5.0  # seconds for each proposal, and for making one
 GROWTHS = 4  # of a proposal to what its cells reach, with the proposal itself
@@ -59,6 +60,7 @@ class InvariantSearch:
     prepare: Callable[[CellSearch, Budget], None]  # how finely cells are followed
     seed: int = 0
     since: Fraction = Fraction(0)  # when bad states of runs from the starts begin to count
+    pool: TaskPool | None = None  # who follows cells
     budget: Budget = field(default_factory=Budget)  # of this turn
     sampler: RunSampler | None = None
     cut: bool = False  # boxes of starts hold other states
@@ -126,6 +128,7 @@ class InvariantSearch:
             if regions is None or budget.is_spent():
                 break
             search = begin_search(self.walk, regions, None)
+            search.pool = self.pool or search.pool
             search.most_periods = proposal.periods
             close_regions(search)
             self.prepare(search, budget)

@@ -11,19 +11,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import product
+from math import ceil
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from surefoot.engines.reach.conditions import Mask
+from surefoot.engines.reach.cell_tasks import CellTask, FollowedCells, deadline_of, share_cells
 from surefoot.engines.reach.decision_forms import enumerate_decisions
 from surefoot.engines.reach.elementary_range import Array
 from surefoot.engines.reach.flow_step import WatchedCondition, measure_remainder, take_sub_step
-from surefoot.engines.reach.form_series import bounds_of
+from surefoot.engines.reach.region_boxes import CellReturns, Corner, RegionBoxes
 from surefoot.engines.reach.start_regions import Region, list_constants
 from surefoot.engines.reach.symbols import absorb_radii, forms_of_box
-from surefoot.engines.reach.tubes import Key, Tube, TubeRecorder, TubeStore
+from surefoot.engines.reach.tubes import Key, Tube, TubeStore
 from surefoot.engines.reach.walk import (
     LATER,
     NO_ROOM,
@@ -31,24 +31,19 @@ from surefoot.engines.reach.walk import (
     Failure,
     LoopWalk,
     TreeNode,
-    WalkRecord,
     walk_cells,
 )
 from surefoot.engines.reach.walk_options import MOST_HALVINGS, WalkOptions
 from surefoot.query.bounds import rounded_down, rounded_up
 from surefoot.work.budget import Budget
+from surefoot.work.task_pool import TaskPool
 
 FIRST_BATCH, MOST_TOGETHER = 16, 512  # cells that are followed together
 SHORT, LONG, SHARE = 0.4, 6.0, 1 / 8  # seconds that a batch may take, and of the time that is left
 MOST_CELLS = 200_000
 MOST_CUT = 8  # variables of which all corners are looked at
-ROOM, MOST_ROOM = (
-    2e-4,
-    2e-2,
-)  # how far inside of a box that we propose cells end: for each period, and at most
 FEWEST_BETWEEN, MOST_BETWEEN = 4, 4  # cells that make sub-steps shorter, and sub-steps of a period for that
-CONSTANT = 1e-10  # what roundings may do to a variable that nothing changes, relative
-Corner = tuple[Fraction, ...]
+PARTS, LEAST_PART = 8, 16  # of a round, which are followed apart from each other, and the fewest cells of one
 
 
 def fit_halvings(walk: LoopWalk, forms: Array, options: WalkOptions, loosest: float) -> WalkOptions:
@@ -77,67 +72,6 @@ def fit_options(walk: LoopWalk, forms: Array, options: WalkOptions, tolerance: f
         if step.good.all() and measure_remainder(step) * pieces <= tolerance:
             return replace(options, taylor=taylor, pieces=pieces)
     return options
-
-
-class RegionBoxes:
-    """The boxes of regions, rounded inward.
-
-    `exact`, for each region and variable: nothing changes it, and a checker has its ends as they are. Only
-    floats would round its range, so that this much does not count.
-
-    After many periods the sets of a checker are not quite ours: cells have to come back by some more than to
-    the sides of boxes that we propose, where these are not `exact`.
-    """
-
-    def __init__(
-        self, boxes: Sequence[tuple[Corner, Corner]], exact: Mask, proposed: NDArray[np.bool_]
-    ) -> None:
-        self.least = np.array([[rounded_up(x) for x in low] for low, _ in boxes])
-        self.most = np.array([[rounded_down(x) for x in high] for _, high in boxes])
-        slack = CONSTANT * (np.abs(self.least) + np.abs(self.most)) * exact
-        self.least, self.most = self.least - slack, self.most + slack
-        self.radius = np.maximum(0.5 * (self.most - self.least), 1e-300)
-        self.room = np.where(exact | ~proposed[:, None], 0.0, 0.5 * (self.most - self.least))
-
-    def begin_walk(self, cells: int) -> CellReturns:
-        return CellReturns(self, cells)
-
-
-class CellReturns:
-    """One walk of several cells: what was nearest to coming back."""
-
-    def __init__(self, boxes: RegionBoxes, cells: int) -> None:
-        self.boxes, self.periods = boxes, 0
-        self.nearest = np.full(cells, np.inf)
-        self.weights: list[Array | None] = [None] * cells
-        self.bounds: list[tuple[int, Array, Array] | None] = [None] * cells  # with the region it is next to
-
-    def find_regions(self, forms: Array, cell: NDArray[np.intp]) -> NDArray[np.intp]:
-        """The number of a region whose box holds each row, or -1."""
-        low, high = bounds_of(forms)
-        found = np.full(len(forms), -1, dtype=np.intp)
-        beyond = np.full(len(forms), np.inf)
-        over, next_to = np.zeros((len(forms), forms.shape[1])), np.zeros(len(forms), dtype=np.intp)
-        boxes = self.boxes
-        self.periods += 1
-        by = min(ROOM * self.periods, MOST_ROOM) * boxes.room
-        for number, (least, most) in reversed(
-            list(enumerate(zip(boxes.least + by, boxes.most - by, strict=True)))
-        ):
-            with np.errstate(all="ignore"):
-                out = np.fmax(least - low, high - most)
-                own = (out / boxes.radius[number]).max(1)
-            found[(out <= 0).all(1)] = number
-            nearer = own < beyond
-            beyond[nearer], over[nearer] = own[nearer], (out[nearer] > 0) / boxes.radius[number]
-            next_to[nearer] = number
-        beyond[found >= 0] = np.inf
-        for row in np.flatnonzero(beyond < self.nearest[cell]):
-            own_cell, count = cell[row], forms.shape[1]
-            self.nearest[own_cell] = beyond[row]
-            self.weights[own_cell] = over[row] @ np.abs(forms[row, :, 1 : count + 1])
-            self.bounds[own_cell] = int(next_to[row]), low[row], high[row]
-        return found
 
 
 @dataclass(slots=True, eq=False)
@@ -192,6 +126,10 @@ class CellSearch:
     tubes: TubeStore | None = None
     recalled: float = 0.0  # share of the starts that an earlier run has followed
     note: Callable[[Sequence[Cell]], None] = lambda _: None  # told of every batch
+    pool: TaskPool = field(init=False)  # who follows cells
+
+    def __post_init__(self) -> None:
+        self.pool = share_cells(self.walk)
 
     @property
     def open_cells(self) -> list[Cell]:
@@ -254,9 +192,9 @@ def search_cells(
         if budget.is_spent() or now - begun >= seconds:
             return
         rounds = None if rounds is None else rounds - 1
-        batch = search.waiting[: search.batch]
+        batch = search.waiting[: search.batch * (PARTS if rounds is None else 1)]
         try:
-            follow_batch(search, batch, budget)
+            worked = follow_batch(search, batch, budget)
         except BaseException:  # ^C, or the clock: nothing is known of these
             for cell in batch:
                 cell.forget()
@@ -274,16 +212,30 @@ def search_cells(
                 search.waiting += halves
                 search.stuck += [] if halves else [cell]
         search.note([cell for cell in batch if cell not in late])
-        taken = budget.elapsed_seconds() - now
-        aimed = min(max(SHORT, SHARE * budget.remaining()), LONG)
-        if crowd:
-            search.batch = max(1, len(batch) - len(late))
-        elif len(batch) == search.batch and taken < aimed / 2 and search.batch < MOST_TOGETHER:
-            search.batch *= 2
-        elif taken > 2 * aimed and search.batch > 1:
-            search.batch = max(1, search.batch // 2)
+        _fit_batch(search, worked, len(batch) - len(late) if crowd else None, budget)
         if progress is not None:
             progress(search)
+
+
+@dataclass(frozen=True, slots=True)
+class _WorkedBatch:
+    """How long a part of a batch took, of how many cells."""
+
+    parts: int
+    cells: int
+    seconds: float  # of the processor
+
+
+def _fit_batch(search: CellSearch, worked: _WorkedBatch, fitting: int | None, budget: Budget) -> None:
+    """Fewer cells together where that takes long, or where they become too many rows (there was room for
+    those that are `fitting`); else more."""
+    aimed = min(max(SHORT, SHARE * budget.remaining()), LONG)
+    if fitting is not None:
+        search.batch = max(1, fitting // max(1, worked.parts))
+    elif worked.cells == search.batch and worked.seconds < aimed / 2 and search.batch < MOST_TOGETHER:
+        search.batch *= 2
+    elif worked.seconds > 2 * aimed and search.batch > 1:
+        search.batch = max(1, search.batch // 2)
 
 
 def add_pieces(search: CellSearch, batch: Sequence[Cell]) -> list[Cell]:
@@ -300,8 +252,8 @@ def add_pieces(search: CellSearch, batch: Sequence[Cell]) -> list[Cell]:
     return between
 
 
-def follow_batch(search: CellSearch, batch: Sequence[Cell], budget: Budget) -> WalkRecord:
-    """The fate of each cell of a batch."""
+def follow_batch(search: CellSearch, batch: Sequence[Cell], budget: Budget) -> _WorkedBatch:
+    """The fate of each cell of a batch, which is followed in parts: the same ones for any number of workers."""
     forms = cell_forms(batch)
     search.followed += len(batch)
     live = list(range(len(batch)))
@@ -313,36 +265,48 @@ def follow_batch(search: CellSearch, batch: Sequence[Cell], budget: Budget) -> W
                 if search.tubes is not None:
                     search.tubes.note_half(cell.key)
         live = [n for n in live if not batch[n].outside]
+    search.returns = None
     if not live:
-        return WalkRecord()
-    tubes = None if search.tubes is None else TubeRecorder(search.tubes.grid, len(live))
-    returns = search.returns = None if search.closing is None else search.closing.begin_walk(len(live))
-    record, trees = walk_cells(
-        search.walk,
-        forms[live],
+        return _WorkedBatch(0, 0, 0.0)
+    size = min(search.batch, max(LEAST_PART, ceil(len(live) / PARTS)))
+    parts = [live[first : first + size] for first in range(0, len(live), size)]
+    tasks = [(_task_of(search, forms[part], deadline_of(budget)),) for part in parts]
+    before = search.pool.seconds
+    for part, found in zip(parts, search.pool.run(tasks), strict=True):
+        _take_fates(search, [batch[n] for n in part], found)
+    return _WorkedBatch(len(parts), size, (search.pool.seconds - before) / len(parts))
+
+
+def _task_of(search: CellSearch, forms: Array, deadline: float) -> CellTask:
+    return CellTask(
+        forms,
+        search.walk.question,
         search.options,
-        tubes=tubes,
-        closing=None if returns is None else returns.find_regions,
-        most_periods=search.most_periods,
-        tolerance=search.tolerance,
-        loosest=search.loosest,
-        stop=budget.is_spent,
+        search.closing,
+        None if search.tubes is None else search.tubes.grid,
+        search.most_periods,
+        search.tolerance,
+        search.loosest,
+        deadline,
     )
-    for place, number in enumerate(live):
-        cell = batch[number]
-        cell.failure = record.failures.get(place)
-        if cell.failure is None:
-            cell.tree, cell.options = trees[place], record.options
-        elif cell.failure.why == NOT_BACK and returns is not None:
-            cell.failure.weights = returns.weights[place]
-    if search.tubes is not None and tubes is not None:
-        _keep_tubes(search.tubes, [batch[number] for number in live], tubes)
-    return record
 
 
-def _keep_tubes(store: TubeStore, cells: Sequence[Cell], recorder: TubeRecorder) -> None:
+def _take_fates(search: CellSearch, cells: Sequence[Cell], found: FollowedCells) -> None:
+    """What became of some cells of a batch."""
     for place, cell in enumerate(cells):
-        tube = Tube(recorder.low[place].copy(), recorder.high[place].copy())
+        cell.failure = found.failures.get(place)
+        if cell.failure is None:
+            cell.tree, cell.options = found.trees[place], found.options
+        elif cell.failure.why == NOT_BACK and found.returns is not None:
+            cell.failure.weights = found.returns.weights[place]
+    if found.returns is not None:
+        search.returns = found.returns if search.returns is None else search.returns.join(found.returns)
+    if search.tubes is not None and found.tubes is not None:
+        _keep_tubes(search.tubes, cells, found.tubes)
+
+
+def _keep_tubes(store: TubeStore, cells: Sequence[Cell], tubes: Sequence[Tube]) -> None:
+    for cell, tube in zip(cells, tubes, strict=True):
         late = cell.failure is not None and cell.failure.why in LATER
         if not late:
             store.note_half(cell.key)

@@ -203,11 +203,16 @@ def _build_experiment(
     elif options.resume:
         raise InvalidProblem("there is nothing to resume", fix="name the folder with --run-directory")
     found = Experiment(
-        cells, budget.seed, budget, _worker_pool(options, simulator, made), directory, simulator.together
+        cells,
+        budget.seed,
+        budget,
+        _worker_pool(options, budget, simulator, made),
+        directory,
+        simulator.together,
     )
     stack.callback(lambda: found.crew.dismiss())
-    if options.workers is None and options.ray is None and (os.cpu_count() or 1) > 1:
-        found.grow = lambda: _larger_pool(made)
+    if _given_workers(options, budget) is None and options.ray is None and budget.processes > 1:
+        found.grow = lambda: _larger_pool(budget.processes, made)
     return found
 
 
@@ -219,19 +224,28 @@ def _surefoot_version() -> str:
         return ""
 
 
+def _given_workers(options: Statistical, budget: Budget) -> int | None:
+    """None: nobody has said how many."""
+    return budget.workers if options.workers is None else options.workers
+
+
 def _worker_pool(
-    options: Statistical, simulator: RunSimulator | SplittingTrees | CellSimulator, made: tuple[Any, ...]
+    options: Statistical,
+    budget: Budget,
+    simulator: RunSimulator | SplittingTrees | CellSimulator,
+    made: tuple[Any, ...],
 ) -> WorkerPool:
+    workers = _given_workers(options, budget)
     if options.ray is not None:
-        return RayPool(options.ray, options.workers, _build_worker, *made)
-    if options.workers is None or options.workers == 1:
+        return RayPool(options.ray, workers, _build_worker, *made)
+    if workers is None or workers == 1:
         return SerialPool(run_prefixes(simulator.runs))
-    return ProcessPool(options.workers, _build_worker, *made)
+    return ProcessPool(workers, _build_worker, *made)
 
 
-def _larger_pool(made: tuple[Any, ...]) -> WorkerPool | None:
+def _larger_pool(size: int, made: tuple[Any, ...]) -> WorkerPool | None:
     try:
-        return ProcessPool(os.cpu_count() or 1, _build_worker, *made)
+        return ProcessPool(size, _build_worker, *made)
     except SurefootError:  # a black box that stays in this process
         return None
 

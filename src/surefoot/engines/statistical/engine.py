@@ -73,7 +73,8 @@ class Statistical:
     trees: int = 10_000
     """How many runs are begun to be split."""
     workers: int | None = None
-    """Processes that make runs. Default: one, and as many as there are processors if it takes long."""
+    """Processes that make runs. Default: those of the budget; if it has no number, one, and all if it takes
+    long."""
     ray: str | None = None
     """Address of a Ray cluster whose processors make the runs; `local`: one on this machine."""
     run_directory: str | None = None

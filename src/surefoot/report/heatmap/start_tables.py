@@ -153,7 +153,7 @@ def solve_start_tables(
         tell(f"{number + 1} of {len(found)}: {variant.subject.title}")
         share = started.remaining() / (len(found) - number)
         try:
-            answered.append(asker.answers(variant, Budget(share, started.seed, tell)))
+            answered.append(asker.answers(variant, started.begin_part(share)))
         except KeyboardInterrupt:  # between two engines, or while a certificate was checked
             why = Unknown(Reason.INTERRUPTED, "interrupted by the user")
             result = unanswered_result(variant.problem, why, started, variant.inputs, variant.source)

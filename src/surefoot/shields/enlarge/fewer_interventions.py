@@ -60,7 +60,7 @@ def reduce_interventions(
     if not system.controls or not system.has_control_ends or not is_linear(system):
         return found
     seconds = min(budget.remaining(), max(LEAST_SECONDS, TIMES * budget.elapsed_seconds()))
-    work = _Work(system, oracle, Budget(seconds, budget.seed, budget.progress), found.branches)
+    work = _Work(system, oracle, budget.begin_part(seconds), found.branches)
     try:
         if work.begin():
             work.push()

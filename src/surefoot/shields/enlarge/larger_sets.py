@@ -47,7 +47,7 @@ def enlarge_sets(
     branches = list(found.branches)
     try:
         states = visited_states(system, oracle, budget)
-        within = Budget(min(budget.remaining(), seconds), budget.seed, budget.progress)
+        within = budget.begin_part(min(budget.remaining(), seconds))
         for index in range(len(branches)):
             outside = states[~_in_any_set(system, branches[:index] + branches[index + 1 :], states)]
             if within.is_spent() or not len(outside):

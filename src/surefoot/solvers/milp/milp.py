@@ -40,7 +40,7 @@ class Milp:
                 return f"`milp` needs piecewise-linear networks; `{call.network.name}` is not"
         return query_objection(self.name, query, _check_bounds)
 
-    def session(self, base: Query, *, seconds: float) -> AbstractContextManager[Ask]:
+    def session(self, base: Query, *, seconds: float, workers: int = 1) -> AbstractContextManager[Ask]:
         from surefoot.solvers.milp.solver import prepare_milp
 
         return remote_session(prepare_milp, base, self.seed, seconds=seconds)

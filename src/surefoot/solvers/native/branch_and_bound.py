@@ -10,6 +10,7 @@ halved. With a proof log each of these counts only if the steps of a certificate
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from math import inf
 from time import monotonic
 
 import numpy as np
@@ -63,7 +64,7 @@ from surefoot.solvers.native.proof.proof_log import (
 from surefoot.solvers.native.proof.region_splitting import split_between_regions
 from surefoot.solvers.native.threshold_splits import InputThresholds, find_split_places, input_thresholds
 
-_MEMORY = 1_200_000_000  # bytes of open boxes
+MEMORY = 1_200_000_000  # bytes of open boxes
 _GIVEN_UP = 64  # boxes at the precision floor after which the search ends
 _REGIONS = 32  # sets that are looked at one by one before the search
 _LATER = (15, 63)  # boxes after which the best points of a batch are moved downhill; with machine code
@@ -89,6 +90,9 @@ class InputSearch:
     guessed: int = 0  # how many kinds of guesses were tried
     given_up: int = 0
     visited: int = 0
+    memory: int = MEMORY  # bytes
+    elsewhere: int = 0  # open boxes of other parts
+    dealt: int = 0  # parts to which open boxes were given (`divided_search`)
     in_reals: bool = False  # some box was closed for real arithmetic only
     stack: BatchStack[BoxDomains] = field(default_factory=BatchStack)
     thresholds: tuple[InputThresholds, ...] = field(init=False)  # of decision trees, by input
@@ -132,12 +136,17 @@ def start_input_search(
 
 def run_input_search(s: InputSearch) -> Answer:
     """Sat, Unsat for the arithmetic that was asked for, or why neither; after a time-out it can go on."""
+    return search_open_boxes(s) or final_answer(s)
+
+
+def search_open_boxes(s: InputSearch, most: float = inf) -> Answer | None:
+    """An answer or what ended the search early; None if nothing is left to look at, or `most` were."""
     if not s.visited and not s.stack:
         s.stack.push(_root_domains(s))
-    while s.stack and s.goal.sets:
+    while s.stack and s.goal.sets and s.visited < most:
         if monotonic() > s.deadline:
             return _timeout_answer(s)
-        if len(s.stack) * s.bytes > _MEMORY:
+        if len(s.stack) * s.bytes > s.memory:
             return Undecided(UndecidedReason.MEMORY, f"{len(s.stack)} open boxes")
         if s.given_up >= _GIVEN_UP:
             break
@@ -146,7 +155,12 @@ def run_input_search(s: InputSearch) -> Answer:
             answer = _try_next_guess(s)
         if answer is not None:
             return answer
-    return _final_answer(s)
+    return None
+
+
+def has_ended(s: InputSearch) -> bool:
+    """Is nothing left to look at?"""
+    return not s.stack or not s.goal.sets or s.given_up >= _GIVEN_UP
 
 
 def _try_next_guess(s: InputSearch) -> Answer | None:
@@ -174,7 +188,7 @@ def _try_all_guesses(s: InputSearch) -> Answer | None:
     return None
 
 
-def _final_answer(s: InputSearch) -> Answer:
+def final_answer(s: InputSearch) -> Answer:
     """The answer when no box is open, or too many were given up."""
     if s.given_up:
         return _try_all_guesses(s) or Undecided(
@@ -326,7 +340,7 @@ def _branch_boxes(
         else:
             s.stack.push(points)
     if kept:
-        again = _count_extra_halvings(s, len(kept) + len(s.stack))
+        again = _count_extra_halvings(s, len(kept) + len(s.stack) + s.elsewhere)
         some = rest if len(kept) == len(rest) else rest.pick(kept)
         _split_boxes(s, some, able[kept], slopes[kept], again)
     return None

@@ -27,10 +27,12 @@ from surefoot.solvers.native.branch_and_bound import (
 )
 from surefoot.solvers.native.compile import compile_query
 from surefoot.solvers.native.compiled_query import formula_cubes
+from surefoot.solvers.native.divided_search import divide_search, run_divided_search
 from surefoot.solvers.native.falsify.candidates import FalsificationTask, find_by_sampling
 from surefoot.solvers.native.goal_cubes import MOST
 from surefoot.solvers.native.proof.certificate_cases import CertificateCase, compile_case
 from surefoot.solvers.native.proof.proof_log import ProofLog, render_proof_case
+from surefoot.work.task_pool import TaskPool
 
 _FIRST = 0.25  # of the time for a proof where the cases without one may be easier
 
@@ -48,9 +50,17 @@ class InputSplitting:
     waiting: (
         list[CertificateCase] | None
     )  # cases of a certificate that are not refuted yet, in order; None: no words
+    workers: int = 1
     running: InputSearch | Sat | None = None  # the search in the first of them
+    pool: TaskPool | None = None  # that works on it
     refuted: list[Callable[[], Json]] = field(default_factory=list)  # what writes the case
     doubt: Undecided | None = None  # some case is refuted for real arithmetic only
+
+    def dismiss(self) -> None:
+        """End the processes that work on it."""
+        if self.pool is not None:
+            self.pool.dismiss()
+        self.pool = None
 
     def __call__(self, deadline: float) -> Answer:
         if not self.proof:
@@ -98,11 +108,14 @@ class InputSplitting:
                 self.refuted.append(self.waiting[0].render_empty_case)
             else:
                 self.running.deadline = deadline
-                answer = self._record_refutation(
-                    self.waiting[0], self.running, run_input_search(self.running)
+                self.pool = self.pool or divide_search(
+                    self.workers, self.query, self.waiting[0], self.running, self.seed
                 )
+                answer = run_divided_search(self.running, self.pool)
+                answer = self._record_refutation(self.waiting[0], self.running, answer)
                 if not isinstance(answer, Unsat):
                     return answer
+            self.dismiss()
             self.running = None
             del self.waiting[0]
         single = not self.doubt and bool(self.query.calls) and self.query.calls[0].float32

@@ -33,11 +33,11 @@ class Native:
     def objection(self, query: Query) -> str | None:
         return query_objection(self.name, query, _check_bounds)
 
-    def session(self, base: Query, *, seconds: float) -> AbstractContextManager[Ask]:
+    def session(self, base: Query, *, seconds: float, workers: int = 1) -> AbstractContextManager[Ask]:
         from surefoot.solvers.native.solver import prepare_native_session
 
         return remote_session(
-            prepare_native_session, base, self.seed, self.batch, self.proof, seconds=seconds
+            prepare_native_session, base, self.seed, self.batch, self.proof, workers, seconds=seconds
         )
 
 

@@ -30,28 +30,36 @@ def check_native_bounds(query: Query) -> None:
         compile_query(asked, case, known)
 
 
-def prepare_native_session(base: Query, seed: int, batch: int, proof: bool) -> Question:
+def prepare_native_session(base: Query, seed: int, batch: int, proof: bool, workers: int) -> Question:
     """Answers questions about a base query, each built afresh: it cannot depend on earlier ones."""
 
     def question(more: tuple[Term, ...], seconds: float) -> Answer:
         query = Query(base.quantities, base.constraints + more, base.calls)
-        return decide_native_query(query, seed, batch, seconds, proof)
+        return decide_native_query(query, seed, batch, seconds, proof, workers)
 
     return question
 
 
 def decide_native_query(
-    query: Query, seed: int = 0, batch: int = 256, seconds: float = 60.0, proof: bool = True
+    query: Query,
+    seed: int = 0,
+    batch: int = 256,
+    seconds: float = 60.0,
+    proof: bool = True,
+    workers: int = 1,
 ) -> Answer:
     """By neurons and by inputs in turn, whichever has an answer first."""
     deadline = monotonic() + seconds
     form = _normal_form(query)
     asked, formulas = form.lowered.query, form.formulas
-    by_inputs = InputSplitting(asked, formulas, form.box, seed, batch, proof, form.cases)
+    by_inputs = InputSplitting(asked, formulas, form.box, seed, batch, proof, form.cases, workers)
     if any(is_empty(b) for b in form.box.values()):
         return by_inputs(deadline)
     by_neurons = ReluSplitting(asked, formulas, seed=seed, batch=batch)
-    return _lift_answer(query, form.lowered, alternate_searches(by_neurons, by_inputs, deadline))
+    try:
+        return _lift_answer(query, form.lowered, alternate_searches(by_neurons, by_inputs, deadline))
+    finally:
+        by_inputs.dismiss()
 
 
 def _lift_answer(query: Query, lowered: LoweredQuery, answer: Answer) -> Answer:

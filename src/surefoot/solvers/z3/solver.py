@@ -46,7 +46,7 @@ class Z3:
                 return f"`z3` cannot take this query: {why}"
         return None
 
-    def session(self, base: Query, *, seconds: float) -> AbstractContextManager[Ask]:
+    def session(self, base: Query, *, seconds: float, workers: int = 1) -> AbstractContextManager[Ask]:
         return remote_session(prepare_z3, base, self.seed, self.bounds, seconds=seconds)
 
     def question(self, base: Query) -> Question:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from ...kernel.share import WHOLE, Share
 from ...kernel.strict_json import BadCertificate, expect_integer, expect_list, expect_object
 from ...kernel.untrusted_file import quote_for_message
 from ..unsat.query_claim import FileLocations
@@ -35,15 +36,17 @@ class ReachSummary:
     periods: int
 
 
-def check_reach(claim_data: object, data: object, places: FileLocations) -> ReachSummary:
-    """Every run keeps the property; `Refused` if it is not shown."""
+def check_reach(
+    claim_data: object, data: object, places: FileLocations, share: Share = WHOLE
+) -> ReachSummary:
+    """Every run keeps the property, as far as this share tells; `Refused` if it is not shown."""
     claim = expect_object(claim_data, _CLAIM, "claim")
     walk = expect_object(data, _REACH, "reach", frozenset({"nodes", "halvings"}))
     bits = expect_integer(walk["bits"], LEAST_BITS, MOST_BITS, "bits")
     loop = read_closed_loop(claim["problem"], claim["plant"], bits, places)
     regions = read_regions(loop, walk["regions"])
     nodes = expect_list(walk.get("nodes", []), "nodes")
-    count = check_regions(loop, regions, nodes, read_options(walk), bits)
+    count = check_regions(loop, regions, nodes, read_options(walk), bits, share)
     words = _describe_property(loop, f"run of {quote_for_message(loop.name)}, {_describe_loop(loop)},")
     return ReachSummary(
         words,

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from ...kernel.share import WHOLE, Share
 from ...kernel.strict_json import (
     BadCertificate,
     Refused,
@@ -36,6 +37,8 @@ _OPTIONS = frozenset(MOST)
 
 @dataclass(slots=True)
 class WalkCount:
+    share: Share = WHOLE
+    passed: int = 0  # boxes that are not split, whoever follows them
     cells: int = 0
     periods: int = 0
     again: int = 0  # cells that are not refused only if they are followed finely
@@ -84,14 +87,22 @@ def read_regions(loop: ClosedLoop, data: object) -> list[Region]:
 
 
 def check_regions(
-    loop: ClosedLoop, regions: Sequence[Region], nodes: Sequence[Any], options: WalkOptions, bits: int
+    loop: ClosedLoop,
+    regions: Sequence[Region],
+    nodes: Sequence[Any],
+    options: WalkOptions,
+    bits: int,
+    share: Share = WHOLE,
 ) -> WalkCount:
-    """`Refused` unless the trees of all regions show the property, and starts are in those that say so."""
+    """`Refused` unless the trees of all regions show the property, and starts are in those that say so.
+
+    With a `share`: as far as its cells tell, which are dealt in the order of the walk.
+    """
     check_starts_covered(loop, [region.box for region in regions if region.start])
     targets = _returned_regions([*(region.tree for region in regions), *nodes], len(regions))
     if targets and loop.property.kind != "never":
         raise Refused("a `return` is for what never happens")
-    count = WalkCount()
+    count = WalkCount(share)
     for number, region in enumerate(regions):
         question = LoopQuestion(loop, bits, number in targets)
         try:
@@ -99,6 +110,20 @@ def check_regions(
         except Refused as error:
             raise Refused(f"region {number}: {error}") from None
     return count
+
+
+def count_cells(data: Mapping[str, Any]) -> int:
+    """About how many boxes are followed; a part that is referred to counts once."""
+    regions, nodes = (data.get(key) if type(data.get(key)) is list else [] for key in ("regions", "nodes"))
+    left = [region.get("tree") for region in regions if type(region) is dict] + nodes
+    found = 0
+    while left:
+        node = left.pop()
+        if type(node) is list and node and node[0] == "split":
+            left += node[2:]
+        else:
+            found += 1
+    return found
 
 
 def _returned_regions(trees: Sequence[Any], count: int) -> set[int]:
@@ -134,6 +159,10 @@ def _walk_region(
     while left:
         place = _open_reference(left.pop(), nodes)
         word, parts = _open_node(place.node)
+        if word != "split":
+            count.passed += 1
+            if not count.share.owns(count.passed - 1):
+                continue
         if word in ("split", "outside"):
             left += _split_start(loop, question, region, word, parts, place)
             continue

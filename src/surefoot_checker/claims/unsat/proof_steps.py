@@ -57,6 +57,13 @@ def apply_proof_step(
     return None
 
 
+def sets_left(step: list[Any], alive: int) -> int:
+    """Of these sets, those that a step leaves alive if it is one that shows what it claims."""
+    if isinstance(step[0], str) and _REFUTE.get(step[0]) == len(step) - 1 and type(step[1]) is list:
+        return alive & ~_set_mask([s for s in step[1] if type(s) is int and 0 <= s < alive.bit_length()])
+    return alive
+
+
 def _read_sets(grid: PrecisionGrid, data: object) -> list[int]:
     sets = expect_list(data, "sets")
     if not sets:

@@ -4,6 +4,9 @@ The steps stand in preorder, so a stack of parts that wait is all that is needed
 coarse grid. Where a step is not shown that way, the steps that led to its state are done again on a finer
 grid, from the root, and then the step; the walk goes on from the coarse state. Where that happens too often,
 the whole case is done on the finer grid.
+
+One of several processes looks at its share of the steps, and at what leads to them: which sets are left is
+seen in the steps alone, so that it knows where the steps of a state end without following them.
 """
 
 from __future__ import annotations
@@ -14,8 +17,9 @@ from typing import Any
 from ...bounds.case_problem import CaseProblem
 from ...bounds.subdomain import AffineKernel, Contents, PrecisionGrid, SubdomainState
 from ...bounds.variable_box import root_state
+from ...kernel.share import WHOLE, StepShare
 from ...kernel.strict_json import BadCertificate, Refused, expect_list
-from .proof_steps import NotShown, apply_proof_step
+from .proof_steps import NotShown, apply_proof_step, sets_left
 
 PRECISIONS = ((40, True), (40, False), (112, False))  # bits after the point, and whether weights have few
 REPEATED = 30  # steps of a case that may be repeated on a finer grid
@@ -35,14 +39,20 @@ class _TooCoarse(Exception):
 
 
 def check_proof_tree(
-    problem: CaseProblem, steps: list[Any], kernels: dict[Contents, AffineKernel], count: ProofCount
+    problem: CaseProblem,
+    steps: list[Any],
+    kernels: dict[Contents, AffineKernel],
+    count: ProofCount,
+    mine: StepShare | None = None,
 ) -> None:
-    """Refuse unless the steps show that no point of the problem satisfies a set."""
+    """Refuse unless the steps (those that are `mine`) show that no point of the problem satisfies a set."""
+    mine = mine or StepShare(WHOLE, len(steps))
+    ends = {} if mine.share == WHOLE else find_state_ends(steps, (1 << len(problem.sets)) - 1)
     for first in range(len(PRECISIONS)):
         grids = [PrecisionGrid(problem, bits, kernels, coarse) for bits, coarse in PRECISIONS[first:]]
         here = ProofCount()
         try:
-            _walk_tree(grids, steps, here)
+            _walk_tree(grids, steps, here, mine, ends)
         except _TooCoarse:
             continue
         count.steps += here.steps
@@ -52,11 +62,43 @@ def check_proof_tree(
     raise AssertionError("the finest grid has no finer one")
 
 
-def _walk_tree(grids: list[PrecisionGrid], steps: list[Any], count: ProofCount) -> None:
+def find_state_ends(steps: list[Any], alive: int) -> dict[int, int]:
+    """By the number of its first step, where the steps of a state and of its parts end.
+
+    Nothing where that cannot be seen: then no state is passed over, and who looks at the steps says why.
+    """
+    found: dict[int, int] = {}
+    place, waiting = 0, [(alive, -1)]  # sets of a state that begins, or the first step of one that ends
+    while waiting:
+        alive, first = waiting.pop()
+        if first >= 0:
+            found[first] = place
+            continue
+        first = place
+        while alive:
+            if place == len(steps) or type(steps[place]) is not list or not steps[place]:
+                return {}
+            step = steps[place]
+            place += 1
+            if step[0] == "split":
+                waiting += [(0, first), (alive, -1), (alive, -1)]
+                break
+            alive = sets_left(step, alive)
+        else:
+            found[first] = place
+    return found if place == len(steps) else {}
+
+
+def _walk_tree(
+    grids: list[PrecisionGrid], steps: list[Any], count: ProofCount, mine: StepShare, ends: dict[int, int]
+) -> None:
     waiting: list[tuple[SubdomainState, Path]] = [(_root_or_refine(grids), None)]
     place = 0
     while waiting:
         state, path = waiting.pop()
+        if state.alive and place in ends and not mine.touches(place, ends[place]):
+            place = ends[place]  # somebody else does
+            continue
         while state.alive:
             if place == len(steps):
                 raise Refused("the steps end before all states are closed")
@@ -65,16 +107,16 @@ def _walk_tree(grids: list[PrecisionGrid], steps: list[Any], count: ProofCount) 
                 parts = _apply_or_refine(grids, state, step, path, count)
             except (Refused, BadCertificate) as error:
                 raise type(error)(f"step {place} ({str(step[:1])[1:-1]}): {error}") from None
+            count.steps += mine.owns(place)
             place += 1
             if parts is not None:
                 waiting += [(parts[1], (path, step, 1)), (parts[0], (path, step, 0))]
                 break
             path = (path, step, 0)
         else:
-            count.states += 1
+            count.states += mine.owns(max(0, place - 1))
     if place < len(steps):
         raise Refused(f"step {place} follows when all states are closed")
-    count.steps = place
 
 
 def _root_or_refine(grids: list[PrecisionGrid]) -> SubdomainState:

@@ -386,18 +386,23 @@ def _opposed_steps(ledger: ProofLog) -> list[list[object]]:
     ]
 
 
+def write_node_steps(entries: Iterable[ProofStep | DeferredSteps]) -> list[ProofStep]:
+    """All steps of a node, written out."""
+    begun: list[ProofStep] = []
+    for entry in entries:
+        if callable(entry):
+            entry(begun)
+        else:
+            begun.append(entry)
+    return begun
+
+
 def _preorder_steps(ledger: ProofLog) -> list[ProofStep]:
     steps: list[ProofStep] = []
     waiting = [0] if ledger.goal.sets else []
     while waiting:
         node = waiting.pop()
-        begun: list[ProofStep] = []
-        for entry in ledger.steps[node]:
-            if callable(entry):
-                entry(begun)
-            else:
-                begun.append(entry)
-        steps.extend(begun)
+        steps.extend(write_node_steps(ledger.steps[node]))
         if node in ledger.splits:
             step, first, second = ledger.splits[node]
             steps.append(step)
