@@ -82,7 +82,9 @@ class BackwardForm:
         """Coefficients of value 0 and the constant."""
         coefficients = self.coefficients
         while (v := max(coefficients, default=0)) > 0:
-            self._replace(v, coefficients.pop(v))
+            vector = coefficients.pop(v)
+            if any(vector):  # where bounds took everything away nothing is left to be bounded
+                self._replace(v, vector)
         return coefficients.get(0) or [0] * self.grid.values[0].width, self.constant
 
     def minimum(self) -> Any:

@@ -77,9 +77,9 @@ def _invariant_claim(invariant: Certificate) -> Json:
 
 def _input_range(problem: Read, number: int, span: Span) -> list[int | str]:
     """A free input in its range, which contains all that the checker thinks its term may be."""
-    from surefoot_checker.claims.runs.network_ranges import observation_range
+    from surefoot_checker.claims.runs.network_ranges import observation_ranges
 
-    low, high = observation_range(problem, number)
+    ((low, high),) = observation_ranges(problem, (number,))
     low = low if span.low is None else min(low, span.low)
     return _range_to_json(number, low, high if span.high is None else max(high, span.high))
 

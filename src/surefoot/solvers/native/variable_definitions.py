@@ -279,7 +279,7 @@ def expand_choices(
     disjunction to choose from instead.
     """
     found: list[T] = []
-    waiting: list[tuple[Choices, tuple[Formula, ...]]] = [((), tuple(_flatten_conjunctions(formulas)))]
+    waiting: list[tuple[Choices, tuple[Formula, ...]]] = [((), tuple(flatten_conjunctions(formulas)))]
     while waiting:
         if len(found) + len(waiting) > most:
             return None
@@ -291,15 +291,16 @@ def expand_choices(
         rest, options = parts[:place] + parts[place + 1 :], parts[place]
         assert isinstance(options, AnyOf)
         waiting.extend(
-            ((*choices, (place, i)), (*rest, *_flatten_conjunctions([part])))
+            ((*choices, (place, i)), (*rest, *flatten_conjunctions([part])))
             for i, part in reversed(list(enumerate(options.parts)))
         )
     return found
 
 
-def _flatten_conjunctions(formulas: Iterable[Formula]) -> Iterator[Formula]:
+def flatten_conjunctions(formulas: Iterable[Formula]) -> Iterator[Formula]:
+    """The conjuncts, in the order in which a certificate counts them."""
     for formula in formulas:
         if isinstance(formula, All):
-            yield from _flatten_conjunctions(formula.parts)
+            yield from flatten_conjunctions(formula.parts)
         else:
             yield formula

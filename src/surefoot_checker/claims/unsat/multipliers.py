@@ -17,7 +17,7 @@ from zlib import decompressobj
 from zlib import error as ZlibError
 
 from ...bounds.back_substitution import BackwardForm, ExactForm
-from ...bounds.case_problem import CaseAtom
+from ...bounds.case_problem import CaseAtom, CaseProblem
 from ...bounds.relaxations import SHARES, check_slopes, step_relaxation
 from ...bounds.subdomain import LinearRelaxation, PrecisionGrid, ReluRelaxation, Slopes, SubdomainState
 from ...kernel.strict_json import (
@@ -188,9 +188,27 @@ def _read_tuples(data: object, length: int) -> list[list[Any]]:
 
 def _read_atom(grid: PrecisionGrid, sets: Sequence[int], data: object) -> CaseAtom:
     place = expect_integer(data, 0, len(grid.problem.atoms) - 1, "atom")
-    if not all(place in grid.problem.sets[s] for s in sets):
-        raise Refused(f"atom {place} is not in all of the sets concerned")
+    if not all(_contains_atom(grid.problem, s, place) for s in sets):
+        raise Refused(f"atom {place} is not in all of the sets concerned, and some has none that implies it")
     return grid.problem.atoms[place]
+
+
+def _contains_atom(problem: CaseProblem, s: int, place: int) -> bool:
+    """Whether a set contains an atom, or one with the same left side that says more."""
+    if place in problem.sets[s]:
+        return True
+    atom = problem.atoms[place]
+    return atom.relation != "=" and any(
+        _implies_atom(problem.atoms[other], atom) for other in problem.sets[s]
+    )
+
+
+def _implies_atom(strong: CaseAtom, weak: CaseAtom) -> bool:
+    if strong.terms != weak.terms or strong.relation == "=":
+        return False
+    if strong.constant > weak.constant:
+        return True
+    return strong.constant == weak.constant and (strong.relation == "<" or weak.relation == "<=")
 
 
 def _read_entry(grid: PrecisionGrid, v: object, i: object) -> tuple[int, int]:

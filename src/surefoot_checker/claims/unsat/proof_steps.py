@@ -45,6 +45,8 @@ def apply_proof_step(
         _apply_bounds(grid, state, step[1], expect_list(step[2], "bound"))
     elif kind == "split" and count == 3:
         return _split_subdomain(grid, state, step[1], step[2], step[3])
+    elif kind == "divide" and count == 1:
+        return _divide_sets(state, _set_mask(_read_sets(grid, step[1])))
     elif kind == "cut" and count == 1:
         _apply_cut(grid, state, expect_list(step[1], "cut"))
     elif kind == "slopes" and count == 3:
@@ -156,6 +158,18 @@ def _split_subdomain(
             second.exact_low[i] = exact
         if first.high[0][i] == end < state_high:
             first.exact_high[i] = exact
+    return first, second
+
+
+def _divide_sets(state: SubdomainState, chosen: int) -> Parts:
+    """The same part of the search space twice: the chosen sets live in the first, all others in the second.
+
+    A point that satisfies a living set satisfies it in one of the parts; whatever a state says is true of all
+    points that satisfy one of its living sets, so it stays true where fewer live.
+    """
+    first, second = state, state.copy()
+    first.alive &= chosen
+    second.alive &= ~chosen
     return first, second
 
 

@@ -13,7 +13,7 @@ from functools import lru_cache
 from math import prod
 
 from surefoot.errors import Unsupported
-from surefoot.query.bounds import Interval, intersect_intervals, is_empty
+from surefoot.query.bounds import Interval, declared_box, intersect_intervals, is_empty
 from surefoot.query.formula import All, AnyOf, Formula, LinearAtom, Relation, formula_atoms
 from surefoot.query.query import Json, Query
 from surefoot.solvers.native.compile import compile_query
@@ -24,6 +24,7 @@ from surefoot.solvers.native.variable_definitions import (
     bound_atoms,
     bounds_of_atom,
     expand_choices,
+    flatten_conjunctions,
     solve_defining_equalities,
     substitute_linear_names,
 )
@@ -58,6 +59,14 @@ class CertificateCase:
         return {**self.frame(equations), "atoms": [], "sets": [], "steps": []}
 
 
+def undivided_case(query: Query, formulas: Iterable[Formula]) -> CertificateCase:
+    """The formula as it stands, without any choice."""
+    parts = tuple(flatten_conjunctions(formulas))
+    outputs = frozenset(name for call in query.calls for name in call.outputs)
+    known = tighten_by_formulas(parts, declared_box(query.quantities), outputs)
+    return CertificateCase(query, (), parts, known, AnyOf() in parts or any(map(is_empty, known.values())))
+
+
 def certificate_cases(
     query: Query, formulas: Iterable[Formula], box: Mapping[str, Interval]
 ) -> list[CertificateCase] | None:
@@ -72,9 +81,9 @@ def certificate_cases(
     )
 
     def decide(choices: Choices, parts: tuple[Formula, ...]) -> int | CertificateCase:
-        known = _tighten_box([part for part in parts if isinstance(part, LinearAtom)], box, outputs)
+        known = tighten_by_formulas([part for part in parts if isinstance(part, LinearAtom)], box, outputs)
         plain = all(isinstance(part, LinearAtom) for part in parts)
-        every = known if plain else _tighten_box(parts, box, outputs)
+        every = known if plain else tighten_by_formulas(parts, box, outputs)
         closed = AnyOf() in parts or any(is_empty(b) for b in every.values())
         place = None if closed else _next_disjunction(parts, definable)
         return CertificateCase(query, choices, parts, known, closed) if place is None else place
@@ -90,7 +99,7 @@ def compile_case(case: CertificateCase) -> CompiledQuery | None:
     """
     if case.closed:
         return None
-    problem = compile_query(case.query, case.parts, _bounds_of_free(case.query, case), literal=True)
+    problem = compile_query(case.query, case.parts, bounds_of_free(case), literal=True)
     if problem is None or not count_cubes(problem.tree):
         return None
     if problem.curtailed or count_cubes(problem.tree) > MOST:
@@ -98,9 +107,9 @@ def compile_case(case: CertificateCase) -> CompiledQuery | None:
     return problem
 
 
-def _bounds_of_free(query: Query, case: CertificateCase) -> dict[str, Interval]:
+def bounds_of_free(case: CertificateCase) -> dict[str, Interval]:
     """The bounds of free quantities when the definitions are put into everything else."""
-    defined = solve_defining_equalities(query, case.parts).defined
+    query, defined = case.query, solve_defining_equalities(case.query, case.parts).defined
     if not defined and all(isinstance(part, LinearAtom) for part in case.parts):
         return dict(case.known)
     parts = [_substitute_formula(part, defined) for part in case.parts]
@@ -108,7 +117,7 @@ def _bounds_of_free(query: Query, case: CertificateCase) -> dict[str, Interval]:
         parts += bound_atoms(value, case.known[name])
     outputs = frozenset(name for call in query.calls for name in call.outputs)
     # What is defined keeps bounds that are conjuncts of their own: they become atoms.
-    return _tighten_box(parts, case.known, outputs | defined.keys())
+    return tighten_by_formulas(parts, case.known, outputs | defined.keys())
 
 
 def _substitute_formula(formula: Formula, values: Mapping[str, LinearForm]) -> Formula:
@@ -121,7 +130,7 @@ def _substitute_formula(formula: Formula, values: Mapping[str, LinearForm]) -> F
             return LinearAtom(substitute_linear_names(linear, values), relation)
 
 
-def _tighten_box(
+def tighten_by_formulas(
     parts: Sequence[Formula], box: Mapping[str, Interval], others: frozenset[str]
 ) -> dict[str, Interval]:
     """Bounds of the box and, but for these others, of comparisons with single quantities in all parts."""

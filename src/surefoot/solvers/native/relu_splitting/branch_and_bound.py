@@ -97,7 +97,7 @@ def needed_rows(problem: ChainProblem, steps: int) -> Mask:
         problem, rows=-problem.rows, direct=-problem.direct, offsets=np.negative(problem.offsets)
     )
     c = prepare_dual_problem(opposite)
-    first = _bound_root(c)
+    first = bound_root_domain(c)
     tighten_deep_neurons(c, first, first.phase == 0)
     each = replace(first.pick(np.zeros(count, dtype=np.int64)), row_weights=np.eye(count))
     left = ~ascend_dual_bound(c, each, steps, fixed_rows=True).closed
@@ -106,9 +106,11 @@ def needed_rows(problem: ChainProblem, steps: int) -> Mask:
     return left
 
 
-def start_relu_search(problem: ChainProblem, settings: ReluSearchSettings) -> ReluSearch:
-    """A search that has not looked at anything yet."""
-    s = ReluSearch(prepare_dual_problem(problem), settings, np.random.default_rng(settings.seed))
+def start_relu_search(
+    problem: ChainProblem, settings: ReluSearchSettings, known: ReluDomains | None = None
+) -> ReluSearch:
+    """A search that has not looked at anything yet; `known`: bounds that are shown already."""
+    s = ReluSearch(prepare_dual_problem(problem), settings, np.random.default_rng(settings.seed), known=known)
     _push_root(s)
     return s
 
@@ -116,12 +118,12 @@ def start_relu_search(problem: ChainProblem, settings: ReluSearchSettings) -> Re
 def _push_root(s: ReluSearch) -> None:
     """Put the whole box on an empty stack."""
     s.log, s.stack = SplittingLog(s.settings.log, s.c.problem.neurons), BatchStack()
-    first = _bound_root(s.c)
+    first = bound_root_domain(s.c) if s.known is None else s.known
     weights = np.rint(first.row_weights * MULTIPLIER_GRID) / MULTIPLIER_GRID
     s.stack.push(replace(first, row_weights=weights))
 
 
-def _bound_root(c: DualProblem) -> ReluDomains:
+def bound_root_domain(c: DualProblem) -> ReluDomains:
     """The whole box with bounds by intervals; slopes are 1 below neurons that are more on than off."""
     first = root_relu_domain(c.problem)
     tighten_by_intervals(c, first)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -22,6 +22,7 @@ from surefoot.query.bounds import (
 from surefoot.query.formula import All, AnyOf, Formula, LinearAtom, Relation
 from surefoot.query.query import NetworkCall, Query
 from surefoot.query.unsat_claim import linear_form_to_json
+from surefoot.solvers.native.proof.certificate_cases import bounds_of_free, undivided_case
 from surefoot.solvers.native.relu_splitting.chain_problem import (
     ChainInputs,
     ChainProblem,
@@ -31,6 +32,7 @@ from surefoot.solvers.native.relu_splitting.chain_problem import (
 from surefoot.solvers.native.relu_splitting.splitting_log import CertificateNames
 from surefoot.solvers.native.variable_definitions import (
     Choices,
+    VariableDefinitions,
     bound_atoms,
     bounds_of_atom,
     expand_choices,
@@ -77,7 +79,7 @@ def choice_alternatives(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChainCase:
-    """One way to choose from the disjunctions."""
+    """One way to choose from the disjunctions, or several that share what they are about."""
 
     query: Query
     choices: Choices
@@ -88,6 +90,7 @@ class ChainCase:
     calls: tuple[NetworkCall, ...]
     inputs: tuple[tuple[LinearForm, ...], ...]  # of every call, over free quantities
     atoms: tuple[LinearAtom, ...]  # over free quantities and outputs; none: it contradicts itself at sight
+    sets: tuple[tuple[int, ...], ...]  # the atoms of each way
 
     def frame(self) -> dict[str, object]:
         """The certificate's case without its steps."""
@@ -97,7 +100,7 @@ class ChainCase:
         if self.definitions:
             found["define"] = [list(definition) for definition in self.definitions]
         found["atoms"] = [[atom.relation.value, linear_form_to_json(atom.linear)] for atom in self.atoms]
-        found["sets"] = [list(range(len(self.atoms)))] if self.atoms else []
+        found["sets"] = [list(several) for several in self.sets]
         return found
 
     def assignment(self, point: Array) -> dict[str, bool | int | Fraction]:
@@ -126,10 +129,7 @@ def build_chain_case(
     free = dict.fromkeys(
         q.name for q in query.quantities if q.name not in known.defined and q.name not in outputs
     )
-    inputs = tuple(
-        tuple(substitute_linear_names(linearise_term(term), known.defined) for term in call.inputs)
-        for call in query.calls
-    )
+    inputs = _inputs_of_calls(query, known)
     read = {name for forms in inputs for form in forms for name, _ in form.coefficients}
     if len(read) < least_inputs or not read <= free.keys():
         return None
@@ -138,10 +138,7 @@ def build_chain_case(
     for quantity in query.quantities:
         if quantity.name in known.defined or quantity.name in outputs:
             parts += bound_atoms(variable_form(quantity.name), box[quantity.name])
-    atoms = dict.fromkeys(
-        LinearAtom(scale_exactly(substitute_linear_names(atom.linear, known.defined)), atom.relation)
-        for atom in parts
-    )
+    atoms = _atoms_over_free(parts, known)
     for atom in (*conjuncts, *atoms):  # with definitions put in, as a checker does: it must not know more
         own = bounds_of_atom(atom)
         if own is not None and own[0] in free:
@@ -155,9 +152,83 @@ def build_chain_case(
         kept = ()  # no number is within some bounds, or a comparison of numbers is false
     elif not kept:
         return None
+    sets = (tuple(range(len(kept))),) if kept else ()
     return ChainCase(
-        query, choices, known.equations, known.defined, tuple(free), bounds, query.calls, inputs, kept
+        query, choices, known.equations, known.defined, tuple(free), bounds, query.calls, inputs, kept, sets
     )
+
+
+def join_alternatives(
+    query: Query, formulas: Sequence[Formula], ways: Sequence[tuple[Choices, list[LinearAtom]]], least: int
+) -> ChainCase | None:
+    """All ways to choose as one case with a set of atoms each; None where choices define quantities."""
+    whole = undivided_case(query, formulas)
+    known = solve_defining_equalities(query, whole.parts)
+    if whole.closed or any(
+        solve_defining_equalities(query, atoms).defined.keys() != known.defined.keys() for _, atoms in ways
+    ):
+        return None
+    outputs = {name for call in query.calls for name in call.outputs}
+    free = dict.fromkeys(
+        q.name for q in query.quantities if q.name not in known.defined and q.name not in outputs
+    )
+    inputs = _inputs_of_calls(query, known)
+    read = {name for forms in inputs for form in forms for name, _ in form.coefficients}
+    box = bounds_of_free(whole)
+    ends = [box[name] for name in free]
+    bounds = tuple((low, high) for low, high in ends if low is not None and high is not None and low <= high)
+    if len(bounds) < len(ends) or len(read) < least or not read <= free.keys():
+        return None
+    declared = declared_box(query.quantities)
+    said = [a for n in (*known.defined, *outputs) for a in bound_atoms(variable_form(n), declared[n])]
+    places: dict[LinearAtom, int] = {}
+    sets: dict[tuple[int, ...], None] = {}
+    for _, atoms in ways:
+        parts = [atom for atom in (*atoms, *said) if atom not in known.used]
+        own = _atoms_over_free(parts, known, _scale_by_slopes if len(ways) > 1 else scale_exactly)
+        kept = [atom for atom in own if not _always_holds(atom, box, free)]
+        if any(atom.linear.is_constant() for atom in kept):
+            continue  # a comparison of numbers that is false
+        if not kept:
+            return None
+        sets[tuple(sorted(places.setdefault(atom, len(places)) for atom in kept))] = None
+    if not sets:
+        return None
+    every, several = tuple(places), tuple(sets)
+    return ChainCase(
+        query, (), known.equations, known.defined, tuple(free), bounds, query.calls, inputs, every, several
+    )
+
+
+def _inputs_of_calls(query: Query, known: VariableDefinitions) -> tuple[tuple[LinearForm, ...], ...]:
+    """What every call reads, over free quantities and outputs."""
+    return tuple(
+        tuple(substitute_linear_names(linearise_term(term), known.defined) for term in call.inputs)
+        for call in query.calls
+    )
+
+
+def _atoms_over_free(
+    parts: Iterable[LinearAtom],
+    known: VariableDefinitions,
+    scale: Callable[[LinearForm], LinearForm] = scale_exactly,
+) -> list[LinearAtom]:
+    """The atoms with definitions put in, scaled to numbers that floats hold, each once."""
+    return list(
+        dict.fromkeys(
+            LinearAtom(scale(substitute_linear_names(atom.linear, known.defined)), atom.relation)
+            for atom in parts
+        )
+    )
+
+
+def _scale_by_slopes(linear: LinearForm) -> LinearForm:
+    """A positive multiple whose coefficients floats hold, whatever the constant: what is alike stays so."""
+    if linear.is_constant():
+        return linear
+    name, coefficient = linear.coefficients[0]
+    scaled = dict(scale_exactly(LinearForm(linear.coefficients, Fraction(0))).coefficients)
+    return scale_form(linear, scaled[name] / coefficient)
 
 
 def _always_holds(atom: LinearAtom, box: Mapping[str, Interval], free: Container[str]) -> bool:
@@ -166,9 +237,15 @@ def _always_holds(atom: LinearAtom, box: Mapping[str, Interval], free: Container
 
 
 def chain_problem_of_case(
-    case: ChainCase, weights: tuple[Array, ...], biases: tuple[Array, ...]
+    case: ChainCase,
+    weights: tuple[Array, ...],
+    biases: tuple[Array, ...],
+    chosen: Collection[int] | None = None,
 ) -> tuple[ChainProblem, CertificateNames]:
-    """The case in float64, weakened by errors of representation; and how a certificate names its parts."""
+    """The case in float64, weakened by errors of representation; and how a certificate names its parts.
+
+    `chosen`: the atoms that become rows.
+    """
     count = len(case.names)
     place = {name: i for i, name in enumerate(case.names)}
     low, high = float_box(case.bounds)
@@ -178,6 +255,8 @@ def chain_problem_of_case(
     rows, direct, offsets, errors, atoms = [], [], [], [], []
     size_of_outputs = np.zeros(len(outputs))
     for number, atom in enumerate(case.atoms):
+        if chosen is not None and number not in chosen:
+            continue
         signs = (1, -1) if atom.relation is Relation.EQ else (1,)
         for sign in signs:
             form = scale_form(atom.linear, Fraction(sign))

@@ -203,6 +203,11 @@ def dual_rounding_error(c: DualProblem, r: DomainRelaxation, theta: Array, row_w
     return error
 
 
+def sufficient_bound(c: DualProblem, error: Array) -> Array:
+    """What a computed bound with this rounding error has to exceed to be positive, for a checker too."""
+    return error * (1.0 + _MARGIN / c.size.relative)
+
+
 @dataclass(slots=True, eq=False)
 class DualAscent:
     """Where an ascent ended. `closed` is about the sub-domains given, the rest about `open` ones."""
@@ -237,6 +242,7 @@ class _State(BatchRecord):
     square: Array
     before: Array
     points: Array
+    among: Array  # 1.0 for rows that may get weight, else 0.0
 
 
 def _start_ascent(c: DualProblem, domains: ReluDomains) -> _State:
@@ -262,22 +268,27 @@ def _start_ascent(c: DualProblem, domains: ReluDomains) -> _State:
         zero.copy(),
         zero.copy(),
         np.zeros_like(domains.low),
+        np.ones_like(domains.row_weights),
     )
 
 
 def ascend_dual_bound(
-    c: DualProblem, domains: ReluDomains, steps: int, *, fixed_rows: bool = False
+    c: DualProblem, domains: ReluDomains, steps: int, *, fixed_rows: bool = False, among: Mask | None = None
 ) -> DualAscent:
-    """Close what can be closed, and say where the others stand. All multipliers stay on their grids."""
+    """Close what can be closed, and say where the others stand. All multipliers stay on their grids.
+
+    `among`: the rows of each sub-domain that may get weight, if not all.
+    """
     s = _start_ascent(c, domains)
+    if among is not None:
+        s.among[...] = among
     closed = np.zeros(len(domains), dtype=np.bool_)
     theta, row_weights = s.theta.copy(), domains.row_weights.copy()
     averaged, count = 0, 0
-    above = 1.0 + _MARGIN / c.size.relative
     for turn in range(steps + 1):
         found = dual_backward_pass(c, s.r, s.low, s.high, s.theta, s.row_weights)
         error = dual_rounding_error(c, s.r, s.theta, s.row_weights)
-        done = (found.bound > error * above) & (found.bound < _HUGE)
+        done = (found.bound > sufficient_bound(c, error)) & (found.bound < _HUGE)
         last = turn == steps
         if np.count_nonzero(done):
             rows = s.rows[done]
@@ -303,7 +314,7 @@ def ascend_dual_bound(
         length = _LENGTH * (1.0 - 0.9 * turn / steps)
         _step_multipliers(s, found, before, length, turn)
         if s.row_weights.shape[1] > 1 and not fixed_rows:
-            s.row_weights = _reweight_rows(s.row_weights, violation, _ROW_LENGTH * length)
+            s.row_weights = _reweight_rows(s.row_weights, violation, _ROW_LENGTH * length, s.among)
     theta[s.rows], row_weights[s.rows] = s.theta, s.row_weights
     return DualAscent(
         closed,
@@ -352,11 +363,13 @@ def round_to_multiples(theta: Array, grid: Array) -> None:
     theta /= grid
 
 
-def _reweight_rows(row_weights: Array, violation: Array, length: float) -> Array:
+def _reweight_rows(row_weights: Array, violation: Array, length: float, among: Array) -> Array:
     """Exponentiated gradient: rows that the relaxation violates more get more weight."""
-    violation = violation - violation.sum(axis=1, keepdims=True) / violation.shape[1]
+    count = among.sum(axis=1, keepdims=True)
+    violation = violation - (violation * among).sum(axis=1, keepdims=True) / count
+    violation *= among
     violation *= length / (np.abs(violation).max(axis=1, keepdims=True) + 1e-12)
-    weights = np.maximum(row_weights, 1e-4) * np.exp(violation)
+    weights = np.maximum(row_weights, 1e-4) * np.exp(violation) * among
     weights *= MULTIPLIER_GRID / weights.sum(axis=1, keepdims=True)
     rounded: Array = np.rint(weights, out=weights) / MULTIPLIER_GRID
     return rounded

@@ -30,10 +30,13 @@ from surefoot.solvers.native.relu_splitting.chain_cases import (
     chain_layers,
     chain_problem_of_case,
     choice_alternatives,
+    join_alternatives,
 )
 from surefoot.solvers.native.relu_splitting.chain_problem import (
     ChainProblem,
+    ReluDomains,
     descend_chain_violation,
+    sample_chain_starts,
     select_problem_rows,
 )
 from surefoot.solvers.native.relu_splitting.dual_bound import DualProblem
@@ -44,21 +47,31 @@ from surefoot.solvers.native.relu_splitting.search_state import (
     ReluSearchSettings,
     SearchGaveUp,
     SearchLimit,
+    keep_first_solution,
+)
+from surefoot.solvers.native.relu_splitting.shared_root import (
+    SharedRoot,
+    bound_shared_root,
+    problem_of_set,
+    shared_root_steps,
 )
 from surefoot.solvers.native.relu_splitting.splitting_log import (
     CertificateNames,
     SplittingLog,
+    StepWriter,
     certificate_steps,
 )
 from surefoot.solvers.native.witness import satisfies_within_enclosure
 from surefoot.term.evaluate import Undefined
 
 LEAST_INPUTS = 7  # below, splitting inputs is better
-MOST_CASES = 16
+MOST_CASES = 16  # that are looked at one after the other
+MOST_WAYS = 4096  # that share the bounds of the whole box
 _FIRST_WORK = 60_000  # neurons times sub-domains of a search by neurons before the other one starts
 _MANY_INPUTS, _PATIENT = 20, 10  # inputs with which the other one rarely wins: times as much work before it
 _LEAST_SECONDS = 0.25  # of the other one
 _NEEDED_STEPS = 2  # of ascent to see that a row says nothing
+_ATTACKED, _STARTS, _TURNS = 16, 32, 12  # open sets that are attacked, from so many points, steps downhill
 _BYTES = 900_000_000  # of sub-domains that wait
 
 
@@ -104,6 +117,7 @@ class ReluSplitting:
         self.proved: list[Callable[[], Json]] = []
         self.refuted = 0
         self.deadline = 0.0
+        self.shared: tuple[SharedRoot, dict[int, Callable[[], list[object]] | None]] | None = None
         self.running: tuple[ReluSearch, CertificateNames, _ExactAcceptor] | None = None
         self.settings = ReluSearchSettings(
             batch=batch,
@@ -118,28 +132,16 @@ class ReluSplitting:
             return None
         while self.refuted < len(self.cases):
             case = self.cases[self.refuted]
-            if not case.atoms:
-                self.refuted += 1
-                self.proved.append(partial(_render_empty_case, case))
-                continue
-            self.running = self.running or self._start_case(case)
-            if self.running is None:
-                return None
-            search, names, tried = self.running
-            match resume_relu_search(search, most_nodes):
-                case CandidatePoint():
-                    return Sat(tried.assignment)
-                case SearchGaveUp(count, SearchLimit.TIME | SearchLimit.NODES, nodes):
-                    return Undecided(UndecidedReason.TIMEOUT, f"{nodes} sub-domains looked at, {count} open")
-                case SearchGaveUp(count, SearchLimit.OPEN, nodes):
-                    return Undecided(UndecidedReason.MEMORY, f"{nodes} sub-domains looked at, {count} open")
-                case SearchGaveUp():
-                    self.cases = None
-                    return None
-                case ChainRefutation(compiled, log, _):
-                    self.refuted, self.running = self.refuted + 1, None
-                    if log.wanted:
-                        self.proved.append(partial(_render_case, case, compiled, log, names))
+            if len(case.sets) > 1:
+                answer = self._refute_together(case, most_nodes)
+            elif case.atoms:
+                answer = self._refute_alone(case, most_nodes)
+            else:
+                self.proved.append(partial(_render_case, case, list))
+                answer = Unsat()
+            if not isinstance(answer, Unsat):
+                return answer
+            self.refuted += 1
         return Unsat(self._proof() if len(self.proved) == len(self.cases) else None)
 
     def first_nodes(self) -> int:
@@ -148,6 +150,82 @@ class ReluSplitting:
         inputs = min((len(case.names) for case in self.cases or ()), default=0)
         work = _FIRST_WORK * (_PATIENT if inputs >= _MANY_INPUTS else 1)
         return max(100, work // max(neurons, 1))
+
+    def _refute_alone(self, case: ChainCase, most_nodes: int) -> Answer | None:
+        self.running = self.running or self._start_case(case)
+        if self.running is None:
+            return None
+        names = self.running[1]
+        found = self._resume(most_nodes)
+        if isinstance(found, ChainRefutation) and found.log.wanted:
+            steps = partial(_whole_steps, found.compiled, found.log, names)
+            self.proved.append(partial(_render_case, case, steps))
+        return Unsat() if isinstance(found, ChainRefutation) else found
+
+    def _refute_together(self, case: ChainCase, most_nodes: int) -> Answer | None:
+        """First what all sets share, then one set after the other."""
+        if self.shared is None:
+            layers = chain_layers(self.query.calls[0].network)
+            assert layers is not None
+            try:
+                root = bound_shared_root(case, layers)
+            except (ValueError, OverflowError):  # weights that are no numbers, or numbers beyond float64
+                root = None
+            if root is None:
+                self.cases = None
+                return None
+            self.shared = root, {}
+            if (point := self._attack_open_sets(root)) is not None:
+                return point
+        root, trees = self.shared
+        for number in root.open:
+            if number in trees:
+                continue
+            if self.running is None:
+                problem, names, known = problem_of_set(root, number)
+                self.running = self._start_search(case, problem, names, known)
+            names = self.running[1]
+            found = self._resume(most_nodes)
+            if not isinstance(found, ChainRefutation):
+                return found
+            steps = partial(certificate_steps, found.compiled, found.log, names, number)
+            trees[number] = steps if found.log.wanted else None
+        self.shared = None
+        if all(tree is not None for tree in trees.values()):
+            self.proved.append(partial(_render_case, case, partial(_joint_steps, root, trees)))
+        return Unsat()
+
+    def _attack_open_sets(self, root: SharedRoot) -> Sat | None:
+        """A few steps downhill for each set, before one of them takes all the time."""
+        for number in root.open[:_ATTACKED]:
+            if monotonic() > self.deadline:
+                break
+            problem, names, known = problem_of_set(root, number)
+            search, _, tried = self._start_search(root.case, problem, names, known)
+            starts = sample_chain_starts(problem, search.random, _STARTS)
+            points, worst = descend_chain_violation(problem, starts, search.random, _TURNS)
+            best = points[int(worst.argmin())][None]
+            if worst.min() <= 0.0 and keep_first_solution(search, best, problem.low, problem.high):
+                return Sat(tried.assignment)
+        return None
+
+    def _resume(self, most_nodes: int) -> ChainRefutation | Answer | None:
+        """Go on with the running search; its end if there is one, else why not."""
+        assert self.running is not None
+        search, _, tried = self.running
+        match resume_relu_search(search, most_nodes):
+            case CandidatePoint():
+                return Sat(tried.assignment)
+            case SearchGaveUp(count, SearchLimit.TIME | SearchLimit.NODES, nodes):
+                return Undecided(UndecidedReason.TIMEOUT, f"{nodes} sub-domains looked at, {count} open")
+            case SearchGaveUp(count, SearchLimit.OPEN, nodes):
+                return Undecided(UndecidedReason.MEMORY, f"{nodes} sub-domains looked at, {count} open")
+            case ChainRefutation() as found:
+                self.running = None
+                return found
+            case _:
+                self.cases = None
+                return None
 
     def _start_case(self, case: ChainCase) -> tuple[ReluSearch, CertificateNames, _ExactAcceptor] | None:
         layers = chain_layers(self.query.calls[0].network)
@@ -160,9 +238,18 @@ class ReluSplitting:
             keep = needed_rows(problem, _NEEDED_STEPS)
             problem = select_problem_rows(problem, keep)
             names = replace(names, atoms=tuple(a for a, k in zip(names.atoms, keep, strict=True) if k))
+        return self._start_search(case, problem, names)
+
+    def _start_search(
+        self,
+        case: ChainCase,
+        problem: ChainProblem,
+        names: CertificateNames,
+        known: ReluDomains | None = None,
+    ) -> tuple[ReluSearch, CertificateNames, _ExactAcceptor]:
         tried = _ExactAcceptor(case, problem, self.settings.seed)
         settings = replace(self.settings, most_open=_BYTES // _domain_bytes(problem), accepts=tried)
-        return start_relu_search(problem, settings), names, tried
+        return start_relu_search(problem, settings, known), names, tried
 
     def _proof(self) -> Proof | None:
         single = self.query.calls[0].float32
@@ -175,12 +262,18 @@ class ReluSplitting:
         )
 
 
-def _render_empty_case(case: ChainCase) -> Json:
-    return {**case.frame(), "steps": []}
+def _render_case(case: ChainCase, steps: Callable[[], list[object]]) -> Json:
+    return {**case.frame(), "steps": steps()}
 
 
-def _render_case(case: ChainCase, compiled: DualProblem, log: SplittingLog, names: CertificateNames) -> Json:
-    return {**case.frame(), "steps": certificate_steps(compiled, log, names)}
+def _whole_steps(compiled: DualProblem, log: SplittingLog, names: CertificateNames) -> list[object]:
+    """The proof about the only set of a case, from the start."""
+    first = StepWriter(compiled, names).intervals() if names.folded else []
+    return [*first, *certificate_steps(compiled, log, names)]
+
+
+def _joint_steps(root: SharedRoot, trees: Mapping[int, Callable[[], list[object]] | None]) -> list[object]:
+    return shared_root_steps(root, {number: tree() for number, tree in trees.items() if tree is not None})
 
 
 class _ExactAcceptor:
@@ -214,8 +307,12 @@ def _build_cases(query: Query, formulas: Sequence[Formula], least_inputs: int) -
     first = query.calls[0]
     if any(call.network is not first.network or call.float32 != first.float32 for call in query.calls):
         return None
-    ways = choice_alternatives(formulas, MOST_CASES)
+    ways = choice_alternatives(formulas, MOST_WAYS)
     if not ways:
+        return None
+    if len(ways) > 1 and (joint := join_alternatives(query, formulas, ways, least_inputs)) is not None:
+        return [joint]
+    if len(ways) > MOST_CASES:
         return None
     cases = [build_chain_case(query, choices, atoms, least_inputs) for choices, atoms in ways]
     found = [case for case in cases if case is not None]

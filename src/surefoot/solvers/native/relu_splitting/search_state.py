@@ -74,6 +74,7 @@ class ReluSearch:
     c: DualProblem
     settings: ReluSearchSettings
     random: np.random.Generator
+    known: ReluDomains | None = None  # the root, if its bounds are shown already
     log: SplittingLog = field(default_factory=lambda: SplittingLog(False))
     stack: BatchStack[ReluDomains] = field(default_factory=BatchStack)
     nodes: int = 0

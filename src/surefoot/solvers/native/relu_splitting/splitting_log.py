@@ -124,10 +124,12 @@ class CertificateNames:
     atoms: tuple[tuple[int, int], ...]  # of every row its atom, and 1 or -1 for the other side of an equality
 
 
-def certificate_steps(c: DualProblem, log: SplittingLog, names: CertificateNames) -> list[object]:
-    """The whole proof, in preorder, about set 0."""
-    written = _StepWriter(c, names)
-    steps: list[object] = written.intervals() if names.folded else []
+def certificate_steps(
+    c: DualProblem, log: SplittingLog, names: CertificateNames, number: int = 0
+) -> list[object]:
+    """The whole proof, in preorder, about one set of atoms, which is the only one alive."""
+    written = StepWriter(c, names)
+    steps: list[object] = []
     waiting = [0]
     while waiting:
         for entry in log.entries.get(waiting.pop(), ()):
@@ -138,21 +140,21 @@ def certificate_steps(c: DualProblem, log: SplittingLog, names: CertificateNames
                     waiting.extend((below + 1, below))
                 case DualEntry(of, row, closing):
                     found = written.multipliers(of, row)
-                    steps.append(["drop", [0], found] if closing else ["cut", [[[0], found]]])
+                    steps.append(["drop", [number], found] if closing else ["cut", [[[number], found]]])
                 case BoundsEntry(of, start, end):
                     steps.extend(written.bounds(of, start, end))
                 case NarrowedEntry(neuron, phase):
                     found = {"bounds": [[*written.places[neuron], -phase]]}
-                    steps.append(["cut", [[[0], found]]])
+                    steps.append(["cut", [[[number], found]]])
                     steps.extend(written.intervals())
                 case IntervalsEntry():
                     steps.extend(written.intervals())
                 case EmptyEntry():
-                    steps.append(["drop", [0], {}])
+                    steps.append(["drop", [number], {}])
     return steps
 
 
-class _StepWriter:
+class StepWriter:
     """Numbers of the search as those of the certificate: all multipliers times one power of two."""
 
     def __init__(self, c: DualProblem, names: CertificateNames) -> None:
