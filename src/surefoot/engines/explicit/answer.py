@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.engines.explicit.engine import Explicit
+from surefoot.engines.explicit.packed_values import pack_values
 from surefoot.engines.explicit.runs import decide_runs
 from surefoot.engines.explicit.subproblem import Subproblem, build_subproblem
 from surefoot.engines.pctl_question import PctlQuestion, pctl_question
@@ -21,6 +22,7 @@ from surefoot.engines.start_filters import TABLES, End, count_starts, fold_start
 from surefoot.explore.exploration import explore_problem
 from surefoot.explore.explored_model import ExploredModel, States
 from surefoot.explore.limits import TIME
+from surefoot.problem.environment import Environment
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Never, Probability
 from surefoot.query.markov import MarkovAnswer, Until
@@ -82,7 +84,7 @@ def explicit_verdict(limits: Explicit, problem: Problem, budget: Budget) -> Verd
     if found.late:
         return _answer_in_part(problem.property, found, bounds)
     cut = any(what.unfolded.markov.cut.any() for _, what, _ in found.sides)
-    whole = None if cut or found.fused else _process_certificate(found)
+    whole = None if cut or found.fused else _process_certificate(problem.environment, found)
     which, threshold = problem.property.over, problem.property.threshold
     if which == "count" and threshold is not None:
         return Exact(*count_starts(threshold, bounds), None)  # nor has the checker a claim about that
@@ -204,11 +206,13 @@ def _enclose_side(what: Subproblem, budget: Budget) -> MarkovAnswer | None:
     return MarkovAnswer(low, high, 1, nowhere, np.full(markov.states, -1, dtype=np.int64))
 
 
-def _process_certificate(solved: SolvedProcess) -> Certificate:
+def _process_certificate(environment: Environment, solved: SolvedProcess) -> Certificate:
     values: list[dict[str, Any] | None] = []
     for side, what, answer in solved.sides:
         if side.steps is not None:
             values.append(None)
+        elif (packed := pack_values(environment, solved.explored.states, what, answer)) is not None:
+            values.append(packed)
         else:
             order = sort_states(solved.explored.states, what.unfolded)
             low, high = answer.low[order].tolist(), answer.high[order].tolist()

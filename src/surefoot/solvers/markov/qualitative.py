@@ -105,12 +105,33 @@ class MarkovGraph:
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Ranks of the states where some way to choose reaches the goal almost surely, and its choices."""
         inside = np.ones(self.markov.states, dtype=np.bool_)
+        live = np.ones(len(self.owners), dtype=np.bool_)  # choices that stay inside
         while True:
-            rank, step = self.can_reach(goal, through & inside, self.closed_choices(inside))
+            rank, step = self.can_reach(goal, through & inside, live)
             found = rank != NEVER
             if (found == inside).all():
                 return rank, step
+            lost = np.flatnonzero(inside & ~found)
             inside = found
+            self._drop_forced_states(goal, inside, live, lost)
+
+    def _drop_forced_states(
+        self,
+        goal: NDArray[np.bool_],
+        inside: NDArray[np.bool_],
+        live: NDArray[np.bool_],
+        lost: NDArray[np.int64],
+    ) -> None:
+        """Take away the choices that may lead to a lost state, and the states that have no other, and so on."""
+        left = np.bincount(self.owners[live], minlength=self.markov.states)
+        while len(lost):
+            ways = self.incoming_choices(lost)
+            ways = ways[live[ways]]
+            live[ways] = False
+            touched, counts = np.unique(self.owners[ways], return_counts=True)
+            left[touched] -= counts
+            lost = touched[(left[touched] == 0) & inside[touched] & ~goal[touched]]
+            inside[lost] = False
 
     def prob1_forall(self, goal: NDArray[np.bool_], through: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """The states from which every way to choose reaches the goal almost surely."""

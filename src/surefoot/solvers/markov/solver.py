@@ -27,6 +27,7 @@ from surefoot.solvers.markov.bellman import (
 from surefoot.solvers.markov.end_components import maximal_end_components
 from surefoot.solvers.markov.integer_vectors import integer_weights
 from surefoot.solvers.markov.qualitative import NEVER, MarkovGraph
+from surefoot.solvers.markov.sound_sweeps import OpenProcess, bound_by_sweeps
 from surefoot.solvers.markov.step_bounded import solve_step_bounded
 
 
@@ -37,30 +38,38 @@ class GoalMayBeMissed(MarkovUndecided):
 def solve_expected_reward(graph: MarkovGraph, asked: Accumulate, wish: Precision) -> MarkovAnswer:
     markov = graph.markov
     anywhere = np.ones(markov.states, dtype=np.bool_)
-    given = integer_weights(markov, asked.rewards)
+    used = [(i, markov.values[i]) for i in np.unique(asked.rewards)]
+    signed = any(amount < 0 for _, amount in used)
     scheduler = np.full(markov.states, NEVER, dtype=np.int64)
     component = np.full(markov.states, -1, dtype=np.int64)
     sure_rank, sure_step = graph.prob1_exists(asked.until, anywhere)
-    if asked.optimise == "max" or given.signed:
+    if asked.optimise == "max" or signed:
         finite = graph.prob1_forall(asked.until, anywhere)
         usable = np.ones(len(graph.owners), dtype=np.bool_)
-        if given.signed and not finite.all():
+        if signed and not finite.all():
             why = "a reward is negative and the goal may be missed, where sums need not have a limit"
             raise GoalMayBeMissed(f"{why}; with a number of steps they do")
     else:
         finite = sure_rank != NEVER
         usable = graph.closed_choices(finite)
-        paying = np.zeros(len(graph.owners), dtype=np.bool_)
-        assert given.amounts is not None
-        paying[graph.rows[(given.amounts != 0).astype(np.bool_)]] = True
-        component = maximal_end_components(graph, finite & ~asked.until, usable & ~paying)
     states = finite & ~asked.until
+    if not (signed or wish.exact):
+        nowhere = np.zeros(markov.states, dtype=np.bool_)
+        swept = OpenProcess(markov, asked.optimise, states, nowhere, usable, asked.rewards)
+        if (found := _sweep_in_time(swept, wish, ~finite)) is not None:
+            return found
+    if asked.optimise == "min" and not signed:
+        paying = np.zeros(len(graph.owners), dtype=np.bool_)
+        costly = np.isin(asked.rewards, [i for i, amount in used if amount])
+        paying[graph.rows[costly]] = True
+        component = maximal_end_components(graph, states, usable & ~paying)
     idle = np.diff(markov.choices) > 0
     scheduler[idle] = markov.choices[:-1][idle]
     if asked.optimise == "max":  # towards missing the goal where that is possible
         missed = _goal_avoiding_choices(graph, asked)
         scheduler[~finite] = missed[~finite]
     known = np.zeros(markov.states, dtype=np.int64)
+    given = integer_weights(markov, asked.rewards)
     question = BellmanEquation(
         graph, given, asked.optimise, states, known, usable, component, sure_rank, sure_step
     )
@@ -91,7 +100,6 @@ def solve_until(graph: MarkovGraph, asked: Until, wish: Precision) -> MarkovAnsw
         rank, step = graph.can_reach(asked.right, through)
         states = (rank != NEVER) & ~one
         scheduler[one] = sure_step[one]
-        component = maximal_end_components(graph, states)
     else:
         zero = graph.must_reach(asked.right, through) == NEVER
         one = graph.prob1_forall(asked.right, through)
@@ -99,6 +107,13 @@ def solve_until(graph: MarkovGraph, asked: Until, wish: Precision) -> MarkovAnsw
         rank, step = graph.can_reach(asked.right, through)
         avoiding = np.flatnonzero(graph.closed_choices(zero) & zero[graph.owners])
         scheduler[graph.owners[avoiding]] = avoiding
+    if not wish.exact:
+        nothing = np.zeros(markov.states, dtype=np.bool_)
+        swept = OpenProcess(markov, asked.optimise, states, one, everything, None)
+        if (quick := _sweep_in_time(swept, wish, nothing)) is not None:
+            return quick
+    if asked.optimise == "max":
+        component = maximal_end_components(graph, states)
     idle = (scheduler == NEVER) & (np.diff(markov.choices) > 0)
     scheduler[idle] = markov.choices[:-1][idle]
     question = BellmanEquation(
@@ -115,6 +130,15 @@ def solve_until(graph: MarkovGraph, asked: Until, wish: Precision) -> MarkovAnsw
     found = solve_bellman_equation(question, wish, scheduler, np.zeros(markov.states, dtype=np.bool_))
     # Bounds above 1 by a hair are still bounds, but not beside states whose bound is exactly 1.
     return replace(found, high=np.minimum(found.high, found.scale))
+
+
+def _sweep_in_time(asked: OpenProcess, wish: Precision, infinite: NDArray[np.bool_]) -> MarkovAnswer | None:
+    """The answer of value iteration for many states, where it comes to one; it names no choices."""
+    wanted = wish.wanted[asked.open[wish.wanted]]
+    found = bound_by_sweeps(asked, wish.width, wanted, wish.seconds_left)
+    if found is None:
+        return None
+    return MarkovAnswer(found.low, found.high, found.scale, infinite, None)  # type: ignore[arg-type]
 
 
 WIDTH = Fraction(1, 10**6)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -23,8 +22,10 @@ from ...kernel.untrusted_file import quote_for_message as shown_name
 from ..unsat.query_claim import FileLocations
 from .bound_checks import check_probability_bounds, check_reward_bounds, step_bounded_values
 from .initial_rows import enumerate_initial_rows
+from .local_check import LocalCheck, LocalResult, is_packed
 from .model import AutomataModel, build_automata_model
 from .pctl_question import QuantitativeQuery, compile_condition, read_quantitative_query
+from .packed_states import Bounds, read_hex_integer
 from .policy import ClaimedPolicy, build_claimed_policy
 from .state_space import MOST_STATES, Process, explore_reachable, with_state_rewards
 from .term import Row
@@ -32,11 +33,8 @@ from .transitions import JointTransitions
 
 _CLAIM = frozenset({"kind", "problem", "low", "high"})
 _STARTS = frozenset({"starts"})
-_HEX = re.compile(r"-?0x[0-9a-f]+", re.ASCII)
 WHOSE = "which start has which bounds: they are not named"
 ORIGIN = "where the problem comes from: it is written out in the certificate"
-LONGEST = 2_000_000  # digits of a number
-Bounds = tuple[Fraction | None, Fraction | None]  # None: infinite
 _VALUES = frozenset({"states", "scale", "numbers", "low", "high"})
 
 
@@ -49,7 +47,9 @@ class ClaimSummary:
     unsaid: tuple[str, ...]
 
 
-def check_process_claim(claim_data: object, values_data: object, places: FileLocations) -> ClaimSummary:
+def check_process_claim(
+    claim_data: object, values_data: object, places: FileLocations, workers: int = 1
+) -> ClaimSummary:
     """Raises `Refused` unless the value asked for lies between the ends of the claim.
 
     Where the property leaves open whether the least or the greatest value is meant, both are shown, or no
@@ -65,25 +65,47 @@ def check_process_claim(claim_data: object, values_data: object, places: FileLoc
     given = expect_list(values_data, "values")
     sides = _optimise_sides(asked.optimise, len(given))
     exactly = _is_exact(claim, asked.optimise)
-    shown: list[list[Bounds]] = []
+    shown: list[LocalResult] = []
     for optimise, data in zip(sides, given, strict=True):
         question = read_quantitative_query(
             asked, optimise, lambda part: compile_condition(part, moves, policy)
         )
-        process = _explore_question(moves, policy, question)
-        if len(sides) == 1 and asked.optimise is None and not _is_chain(process):
+        if is_packed(data):
+            found = LocalCheck(moves, policy, question, data).check_all(workers)
+        else:
+            found = _check_explored(moves, policy, question, data, exactly=exactly)
+        if len(sides) == 1 and asked.optimise is None and not found.chain:
             raise Refused("least and greatest differ, and only one of them is shown")
-        shown.append(_start_bounds(process, model, question, data, exactly=exactly))
-    bounds = [(least[0], most[1]) for least, most in zip(shown[0], shown[-1], strict=True)]
+        shown.append(found)
+    if shown[0].starts != shown[-1].starts:
+        raise Refused("least and greatest are shown of different starts")
+    bounds = [(least[0], most[1]) for least, most in zip(shown[0].bounds, shown[-1].bounds, strict=True)]
     what = "the probability" if question.kind == "until" else "the expected reward"
     words = _compare_claim(claim, question.over, bounds)
-    named = _are_named(claim, [process.rows[s][: model.width] for s in _find_starts(process, question)])
+    named = _are_named(claim, shown[-1].starts)
     name = shown_name(problem.name)
-    size = len(process.rows), sum(map(len, process.choices))
     decides = policy is not None and policy.outputs is not None
     whose = () if named else (WHOSE,)
     unsaid = (ORIGIN, *whose, *problem.unsaid, *(() if policy is None else policy.unsaid))
-    return ClaimSummary(f"{what} in {name}: {words}", *size, "reference" if decides else "exact", unsaid)
+    words = f"{what} in {name}: {words}"
+    size = shown[-1].states, shown[-1].choices
+    return ClaimSummary(words, *size, "reference" if decides else "exact", unsaid)
+
+
+def _check_explored(
+    moves: JointTransitions,
+    policy: ClaimedPolicy | None,
+    question: QuantitativeQuery,
+    data: object,
+    *,
+    exactly: bool,
+) -> LocalResult:
+    """The states found again from the starts, and bounds in their order."""
+    process, width = _explore_question(moves, policy, question), moves.model.width
+    bounds = _start_bounds(process, moves.model, question, data, exactly=exactly)
+    starts = [process.rows[s][:width] for s in _find_starts(process, question)]
+    choices = sum(map(len, process.choices))
+    return LocalResult(starts, bounds, len(process.rows), choices, _is_chain(process))
 
 
 def _is_exact(claim: Mapping[str, Any], optimise: str | None) -> bool:
@@ -254,7 +276,7 @@ def _read_values(data: object, order: list[int]) -> tuple[list[int], list[int], 
     entry = expect_object(data, _VALUES, "values")
     if expect_integer(entry["states"], 0, MOST_STATES, "states") != count:
         raise Refused(f"values of {entry['states']} states, but there are {count}")
-    scale = _read_hex_integer(entry["scale"])
+    scale = read_hex_integer(entry["scale"])
     if scale < 1:
         raise BadCertificate("values: the scale is not positive")
     table = [_read_value(given) for given in expect_list(entry["numbers"], "numbers")]
@@ -273,16 +295,10 @@ def _read_values(data: object, order: list[int]) -> tuple[list[int], list[int], 
 def _read_value(data: object) -> Any:
     """An integer in hexadecimal, or a pair of them for a fraction."""
     if type(data) is not list:
-        return _read_hex_integer(data)
-    if len(data) != 2 or (below := _read_hex_integer(data[1])) < 1:
+        return read_hex_integer(data)
+    if len(data) != 2 or (below := read_hex_integer(data[1])) < 1:
         raise BadCertificate("values: a fraction that is none")
-    return Fraction(_read_hex_integer(data[0]), below)
-
-
-def _read_hex_integer(data: object) -> int:
-    if type(data) is not str or not _HEX.fullmatch(data) or len(data) > LONGEST:
-        raise BadCertificate(f"values: not an integer in hexadecimal: {str(data)[:40]}")
-    return int(data, 16)
+    return Fraction(read_hex_integer(data[0]), below)
 
 
 def _aggregate_starts(over: str, bounds: list[Bounds]) -> Bounds:

@@ -42,6 +42,7 @@ class QuantitativeQuery:
     over: str
     starts: Function | None
     worth: Function | None = None  # what every step from a state pays, where that is asked for
+    terms: tuple[Term, Term] = (True, True)  # those of `left` and `right`
 
     def is_lost(self, row: Row, width: int) -> bool:
         if not self.counters:
@@ -63,9 +64,11 @@ def read_quantitative_query(
         worth, goal = None if asked.worth is None else condition(asked.worth), condition(asked.until)
         paid = asked.reward or ""
         return QuantitativeQuery(
-            "reward", optimise, False, goal, goal, asked.steps, 0, (), paid, asked.over, starts, worth
-        )
-    left, right, negated = _until_form(asked, condition)
+            "reward", optimise, False, goal, goal, asked.steps, 0, (), paid, asked.over, starts, worth,
+            (asked.until, asked.until),
+        )  # fmt: skip
+    (left_term, right_term), negated = _until_form(asked)
+    left, right = condition(left_term), condition(right_term)
     steps, after, counters = _split_bounds(asked)
     if asked.operator == "X":
         if asked.bounds:
@@ -82,23 +85,25 @@ def read_quantitative_query(
     if negated:
         optimise = "min" if optimise == "max" else "max"
     return QuantitativeQuery(
-        "until", optimise, negated, left, right, steps, after, counters, None, asked.over, starts
-    )
+        "until", optimise, negated, left, right, steps, after, counters, None, asked.over, starts, None,
+        (left_term, right_term),
+    )  # fmt: skip
 
 
-def _until_form(asked: Probability, condition: Compile) -> tuple[Function, Function, bool]:
-    left, right = condition(asked.left), condition(asked.right)
+def _until_form(asked: Probability) -> tuple[tuple[Term, Term], bool]:
+    """Left and right of the formula that is checked, and whether it is the opposite of what is asked."""
+    left, right = asked.left, asked.right
     match asked.operator:
         case "F" | "X":
-            return lambda row: True, right, False
+            return (True, right), False
         case "U":
-            return left, right, False
+            return (left, right), False
         case "G":
-            return lambda row: True, lambda row: not right(row), True
+            return (True, ("not", right)), True
         case "W":
-            return lambda row: not right(row), lambda row: not right(row) and not left(row), True
+            return (("not", right), ("and", ("not", right), ("not", left))), True
         case "R":
-            return lambda row: not left(row), lambda row: not right(row), True
+            return (("not", left), ("not", right)), True
         case _:
             raise BadCertificate("property: an unknown path operator")
 

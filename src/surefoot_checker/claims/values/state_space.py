@@ -36,28 +36,33 @@ class Process:
     signed: bool = False  # may an outcome pay less than 0?
 
 
-class _Exploration:
-    """The states seen so far, in the order in which they were found."""
+class StepChoices:
+    """The choices of a step; `number` says which state a row is."""
 
-    def __init__(self, moves: JointTransitions, reward: str | None, counters: Sequence[SumBound]) -> None:
-        self.moves, self.reward, self.counters = moves, reward, counters
-        self.numbers: dict[Row, int] = {}
-        self.rows: list[Row] = []
+    def __init__(
+        self,
+        moves: JointTransitions,
+        reward: str | None,
+        number: Callable[[Row], int],
+        counters: Sequence[SumBound] = (),
+    ) -> None:
+        self.moves, self.reward, self.counters, self.number = moves, reward, counters, number
         self.shares: dict[tuple[Fraction, ...], tuple[int, tuple[int, ...]]] = {}
         self.plans: dict[ModelStep, _Plan | None] = {}
         self.signed = False
 
-    def number(self, row: Row) -> int:
-        found = self.numbers.setdefault(row, len(self.rows))
-        if found == len(self.rows):
-            self.rows.append(row)
-        return found
+    def choices_of(self, row: Row, step: ModelStep) -> list[Choice]:
+        """All of them, in the way that suits the step."""
+        if (plan := self.plan(step)) is None:
+            return list(self.choices(row, step))
+        unit, weights, functions, expected = plan
+        return [(unit, weights, tuple([self.number(after(row)) for after in functions]), expected)]
 
     def plan(self, step: ModelStep) -> _Plan | None:
         """How to take a step that leaves nothing open but the outcome; None: it is not so simple."""
         if step not in self.plans:
             self.moves.prepare(step)
-            expected = self._expected_reward(step)
+            expected = self.expected_reward(step)
             self.plans[step] = None
             if step.simple and not self.counters and expected is not None and step.weights is not None:
                 self.plans[step] = step.unit, step.weights, [e.after for e in step.endings], expected
@@ -108,7 +113,8 @@ class _Exploration:
         self.signed = self.signed or amount < 0
         return amount
 
-    def _expected_reward(self, step: ModelStep) -> Fraction | None:
+    def expected_reward(self, step: ModelStep) -> Fraction | None:
+        """Of one step; None: it depends on the state."""
         if self.reward is None or not self.reward:
             return _NOTHING if self.reward is None else Fraction(1)
         terms = [
@@ -118,6 +124,20 @@ class _Exploration:
             return None
         paid = [self._paid_amount(self.reward, e, ()) for e in step.endings]
         return sum((w * p for w, p in zip(step.weights, paid, strict=True)), _NOTHING) / step.unit
+
+
+class _Exploration:
+    """The states seen so far, in the order in which they were found."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[Row, int] = {}
+        self.rows: list[Row] = []
+
+    def number(self, row: Row) -> int:
+        found = self.numbers.setdefault(row, len(self.rows))
+        if found == len(self.rows):
+            self.rows.append(row)
+        return found
 
 
 def _count_reward(bound: SumBound, before: Any, amount: Fraction) -> Any:
@@ -142,7 +162,8 @@ def explore_reachable(
     Where no assumption about the environment can be kept a run neither goes on nor ends: such states are
     collected in `blocked`, or refused.
     """
-    found = _Exploration(moves, reward, counters)
+    found = _Exploration()
+    taken = StepChoices(moves, reward, found.number, counters)
     zero, width = tuple(0 for _ in counters), moves.model.width
     for start in starts:
         found.number((*start, *zero))
@@ -157,14 +178,14 @@ def explore_reachable(
                 steps = permitted(state, steps)
             impossible = False
             for step in steps:
-                if (plan := found.plan(step)) is not None:
+                if (plan := taken.plan(step)) is not None:
                     unit, weights, functions, expected = plan
                     own.append(
                         (unit, weights, tuple([number(after(state)) for after in functions]), expected)
                     )
                     continue
                 before = len(own)
-                own += found.choices(row, step)
+                own += taken.choices(row, step)
                 impossible = impossible or len(own) == before
             if impossible and not own:
                 if blocked is None:
@@ -175,7 +196,7 @@ def explore_reachable(
             raise Refused("too many states")
     found.numbers.clear()
     order = sorted(range(len(rows)), key=rows.__getitem__)
-    return Process(rows, choices, sorted(range(first), key=rows.__getitem__), order, found.signed)
+    return Process(rows, choices, sorted(range(first), key=rows.__getitem__), order, taken.signed)
 
 
 def with_state_rewards(process: Process, worth: Function) -> Process:

@@ -73,6 +73,12 @@ class ExpressionCompiler:
         (inner,) = (c for c in whole.co_consts if isinstance(c, CodeType))
         return FunctionType(inner, self._namespace)
 
+    def define(self, tree: ast.Module) -> Callable[..., Any]:
+        """The function that is the only thing in a module."""
+        whole = compile(ast.fix_missing_locations(tree), "<certificate>", "exec")
+        (inner,) = (c for c in whole.co_consts if isinstance(c, CodeType))
+        return FunctionType(inner, self._namespace)
+
 
 def slot_syntax(slot: int) -> ast.expr:
     return ast.Subscript(ast.Name(_ROW, ast.Load()), ast.Constant(slot), ast.Load())

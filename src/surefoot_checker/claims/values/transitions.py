@@ -48,10 +48,11 @@ class ModelStep:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Place:
+class StepPlace:
     """What may happen in one combination of locations."""
 
     guards: list[Function]
+    conditions: list[ast.expr]  # the guards as syntax trees
     steps: list[tuple[tuple[int, ...], ModelStep]] | None  # with the guards that each needs; None: too many
     edges: list[list[_Ready]]  # by component
 
@@ -62,15 +63,13 @@ class JointTransitions:
     def __init__(self, model: AutomataModel) -> None:
         self.model = model
         self._slots = [p for p in model.places if p is not None]
-        self._places: dict[Row, _Place] = {}
+        self._places: dict[Row, StepPlace] = {}
         self._steps: dict[tuple[tuple[Edge, ...], str | None], ModelStep] = {}
 
     def enabled_steps(self, row: Row) -> list[ModelStep]:
         """Every joint step whose guards hold."""
         key = tuple([row[p] for p in self._slots])
-        place = self._places.get(key)
-        if place is None:
-            place = self._places[key] = self._place(key)
+        place = self.place(key)
         holds = [guard(row) for guard in place.guards]
         if place.steps is None:
             ready: list[list[_Ready]] = [
@@ -79,11 +78,19 @@ class JointTransitions:
             return [step for _, step in self._combine_edges(ready)]
         return [step for needs, step in place.steps if all(map(holds.__getitem__, needs))]
 
-    def _place(self, locations: Row) -> _Place:
+    def place(self, locations: Row) -> StepPlace:
+        """What may happen where the components with several locations are in these."""
+        found = self._places.get(locations)
+        if found is None:
+            found = self._places[locations] = self._place(locations)
+        return found
+
+    def _place(self, locations: Row) -> StepPlace:
         model = self.model
         where = iter(locations)
         here = [next(where) if place is not None else 0 for place in model.places]
         guards: list[Function] = []
+        conditions: list[ast.expr] = []
         edges: list[list[_Ready]] = []
         for several in (model.edges[c][location] for c, location in enumerate(here)):
             mine: list[_Ready] = []
@@ -91,13 +98,14 @@ class JointTransitions:
                 guard = model.syntax(edge.guard)
                 if not guard.constant:
                     guards.append(model.function(edge.guard))
+                    conditions.append(guard.node)
                     mine.append((edge, len(guards) - 1))
                 elif guard.value:
                     mine.append((edge, None))
             edges.append(mine)
         if self._count(edges) > _MANY:
-            return _Place(guards, None, edges)
-        return _Place(guards, list(self._combine_edges(edges)), edges)
+            return StepPlace(guards, conditions, None, edges)
+        return StepPlace(guards, conditions, list(self._combine_edges(edges)), edges)
 
     def _groups(self, edges: list[list[_Ready]]) -> Iterator[tuple[list[list[_Ready]], str | None]]:
         for actions, result in self.model.problem.synchronisations:
@@ -150,6 +158,13 @@ class JointTransitions:
             for parts in combinations
         ]
 
+    def written_entries(self, step: ModelStep, ending: ModelStepOutcome) -> dict[int, ast.expr] | None:
+        """What stands in the next state where it changes; None: updates follow one another."""
+        updates = _sorted_updates(ending.parts)
+        return (
+            self._written(updates, self._targets(step.edges, ending.parts)) if _are_at_once(updates) else None
+        )
+
     def shares(self, step: ModelStep, row: Row) -> list[Fraction]:
         """The probabilities of the endings; 0 is possible where they are not constant."""
         if step.weights is not None:
@@ -172,13 +187,8 @@ class JointTransitions:
 
     def _after(self, edges: tuple[Edge, ...], parts: tuple[Outcome, ...], *, late: bool) -> Function:
         """The next state; `late`: there are many outcomes, of which each is compiled when it is met often."""
-        updates = tuple(sorted((u for part in parts for u in part.updates), key=lambda u: u.index))
-        targets = {}
-        for edge, part in zip(edges, parts, strict=True):
-            if (place := self.model.places[self.model.component_of[edge]]) is not None:
-                targets[place] = part.target
-        at_once = len({u.index for u in updates}) <= 1 and not any(u.path for u in updates)
-        if not at_once or len({u.variable for u in updates}) < len(updates):
+        updates, targets = _sorted_updates(parts), self._targets(edges, parts)
+        if not _are_at_once(updates):
             return lambda row: self._one_by_one(row, updates, targets)
         if not late:
             return self._at_once(updates, targets)
@@ -197,10 +207,17 @@ class JointTransitions:
 
         return after
 
-    def _at_once(self, updates: Sequence[Update], targets: dict[int, int]) -> Function:
+    def _targets(self, edges: tuple[Edge, ...], parts: tuple[Outcome, ...]) -> dict[int, int]:
+        """The places of the next state."""
+        places = [self.model.places[self.model.component_of[edge]] for edge in edges]
+        return {place: part.target for place, part in zip(places, parts, strict=True) if place is not None}
+
+    def _written(self, updates: Sequence[Update], targets: dict[int, int]) -> dict[int, ast.expr]:
         written: dict[int, ast.expr] = {self.model.slots[u.variable]: self._fitting(u) for u in updates}
-        written |= {place: ast.Constant(target) for place, target in targets.items()}
-        return compile_next_row(self.model.width, written, self.model.code)
+        return written | {place: ast.Constant(target) for place, target in targets.items()}
+
+    def _at_once(self, updates: Sequence[Update], targets: dict[int, int]) -> Function:
+        return compile_next_row(self.model.width, self._written(updates, targets), self.model.code)
 
     def _fitting(self, update: Update) -> ast.expr:
         """The new value of a variable; outside of its kind, an error."""
@@ -237,6 +254,16 @@ class JointTransitions:
             if not value_conforms(after[slot], self.model.kinds[slot]):
                 raise Refused(f"a variable becomes {str(after[slot])[:40]}, outside its kind")
         return tuple(after[: self.model.width])
+
+
+def _sorted_updates(parts: tuple[Outcome, ...]) -> tuple[Update, ...]:
+    return tuple(sorted((u for part in parts for u in part.updates), key=lambda u: u.index))
+
+
+def _are_at_once(updates: Sequence[Update]) -> bool:
+    """Do all of them read the same state, and each write a whole variable of its own?"""
+    at_once = len({u.index for u in updates}) <= 1 and not any(u.path for u in updates)
+    return at_once and len({u.variable for u in updates}) == len(updates)
 
 
 def probabilities_to_weights(shares: Sequence[Fraction]) -> tuple[int, tuple[int, ...]]:
