@@ -237,16 +237,13 @@ def _encode_argmax(outputs: tuple[Var, ...], among: list[Term], setting: PolicyC
     setting.kinds[name] = Int(0, len(outputs) - 1)
     picked: list[Term] = [equal(Var(name), k) for k in range(len(outputs))]
     options = []
+    out = [negate_condition(counts) for counts in among]  # one object for all rivals that it is said of
     for k, best in enumerate(outputs):
         beaten = []
         for other, rival in enumerate(outputs):
             strict = not setting.rounding and other < k  # exact ties go to the lowest index
             if other != k:
-                beaten.append(
-                    disjunction_of(
-                        (negate_condition(among[other]), best > rival if strict else best >= rival)
-                    )
-                )
+                beaten.append(disjunction_of((out[other], best > rival if strict else best >= rival)))
         options.append(conjunction_of((picked[k], among[k], *beaten)))
     setting.constraints.append(
         disjunction_of((conjunction_of(tuple(map(negate_condition, among))), *options))

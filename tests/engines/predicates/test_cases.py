@@ -15,8 +15,9 @@ from surefoot.engines.predicates import Predicates
 from surefoot.engines.predicates.dynamics import build_dynamics
 from surefoot.engines.predicates.symbolic import case_splitting
 from surefoot.engines.predicates.symbolic.case_splitting import IMPOSSIBLE, OPEN, Reply, case_by_case
+from surefoot.engines.predicates.symbolic.clause_index import ClauseIndex
 from surefoot.engines.predicates.symbolic.cubes import Cube, satisfies_cube
-from surefoot.engines.predicates.symbolic.transition_cubes import transition_cubes
+from surefoot.engines.predicates.symbolic.search import symbolic_search
 from surefoot.query.formula import AnyOf, Formula, LinearAtom, Relation, conjoin_formulas, disjoin_formulas
 from surefoot.run import verify
 from surefoot.term.linear import LinearForm
@@ -91,7 +92,7 @@ def test_the_answers_are_those_of_all_cases() -> None:
             limit = random.randint(0, 3)
             box = {"x": (limit, 3)} if random.random() < 0.5 else {"y": (0, limit)}
             cubes.append(Cube(box, (), tuple(c for c in clauses if isinstance(c, AnyOf))))
-        replies = case_by_case(cubes, KINDS, Answering(), Answering())
+        replies = case_by_case(cubes, ClauseIndex(("x", "y"), KINDS), Answering(), Answering())
         for cube, reply in zip(cubes, replies, strict=True):
             there = [p for p in POINTS if inside(p, cube)]
             assert there == [p for p in POINTS if satisfies_cube(p | outputs(p), cube)]
@@ -106,7 +107,7 @@ def test_what_is_impossible_anyway_has_no_cases() -> None:
     clause = AnyOf(tuple(comparison(Random(1), "xy") for _ in range(3)))
     never = LinearAtom(LinearForm((("a", Fraction(-1)),), Fraction(100)), Relation.LE)
     asking = Answering()
-    assert case_by_case([Cube({}, (never,), (clause,) * 9)], KINDS, asking, asking) == [IMPOSSIBLE]
+    assert case_by_case([Cube({}, (never,), (clause,) * 9)], ClauseIndex(("x", "y"), KINDS), asking, asking) == [IMPOSSIBLE]
     assert asking.asked == 1
 
 
@@ -114,7 +115,7 @@ def test_too_many_cases_count_as_possible(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(case_splitting, "MOST_CASES", 1)
     difference = LinearAtom(LinearForm((("a", Fraction(1)),), Fraction(100)), Relation.LE)
     clause = AnyOf((difference, LinearAtom(LinearForm((("x", Fraction(-1)),), Fraction(4)), Relation.LE)))
-    assert case_by_case([Cube({}, (), (clause,))], KINDS, Answering(), Answering()) == [OPEN]
+    assert case_by_case([Cube({}, (), (clause,))], ClauseIndex(("x", "y"), KINDS), Answering(), Answering()) == [OPEN]
 
 
 def test_a_question_that_is_left_open_is_divided_too() -> None:
@@ -128,15 +129,15 @@ def test_a_question_that_is_left_open_is_divided_too() -> None:
         return [IMPOSSIBLE if "x" in cube.box else OPEN for cube in cubes]
 
     question = Cube({}, (), (AnyOf((low, high)),))
-    assert case_by_case([question], KINDS, ask, ask) == [IMPOSSIBLE]
-    assert case_by_case([question], KINDS, lambda cubes: [OPEN] * len(cubes), ask) == [OPEN]
+    assert case_by_case([question], ClauseIndex(("x", "y"), KINDS), ask, ask) == [IMPOSSIBLE]
+    assert case_by_case([question], ClauseIndex(("x", "y"), KINDS), lambda cubes: [OPEN] * len(cubes), ask) == [OPEN]
 
 
 def test_the_best_of_nine_applicable_actions_is_no_65536_cases() -> None:
     """Each of the others is applicable or not in four ways; more than 10^20 states."""
     problem = piles((Var("pile8") <= 99) & (Var("pile0") >= 1))
     assert (
-        len(transition_cubes(build_dynamics(problem), Budget(60))) == 9 * 3
+        symbolic_search(build_dynamics(problem), frozenset(), Budget(60)).expansion.moves == 9 * 3
     )  # a lock is 0, or 2, or more than 3
     given = (Var("pile8") <= 99, Var("pile0") >= 1, Var("lock0") <= 0)
     result = verify(problem, engine=Predicates(given, fixed=True), budget=Budget(100))

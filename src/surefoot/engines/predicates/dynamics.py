@@ -37,6 +37,7 @@ from surefoot.term.term import (
     disjunction_of,
     free_names,
     negate_condition,
+    split_conjunction,
 )
 from surefoot.term.traverse import enumerate_parts
 from surefoot.term.types import TRUTHS, infer_term_type, is_truth_value
@@ -66,6 +67,15 @@ class PolicyStep:
 
 
 @dataclass(frozen=True, slots=True)
+class UnsafeCase:
+    """A condition that no run should come to, where the policy picks something."""
+
+    condition: Term  # the two below together
+    about: Term  # state, outputs and chosen values, but for the pick
+    choice: Term  # what the policy has to say for its pick
+
+
+@dataclass(frozen=True, slots=True)
 class Dynamics:
     """A problem as predicate abstraction looks at it."""
 
@@ -78,9 +88,17 @@ class Dynamics:
     call: EncodedCall | None
     initial: Term
     steps: tuple[PolicyStep, ...]
-    bad: tuple[Term, ...]  # alternatives: the property is violated
-    trouble: tuple[Term, ...]  # alternatives: the property has no value, or a step leaves a range
+    bad: tuple[UnsafeCase, ...]  # alternatives: the property is violated
+    trouble: tuple[UnsafeCase, ...]  # alternatives: the property has no value, or a step leaves a range
     doubt: Refused | None
+
+    @property
+    def bad_conditions(self) -> list[Term]:
+        return [case.condition for case in self.bad]
+
+    @property
+    def trouble_conditions(self) -> list[Term]:
+        return [case.condition for case in self.trouble]
 
     @property
     def scalars(self) -> tuple[str, ...]:
@@ -139,8 +157,9 @@ def build_dynamics(problem: Problem) -> Dynamics:
     if free_names(violated) & set(outputs):
         violated = _positive_form(violated, frozenset(outputs))
     trouble = [unclear, *([] if system.escape is None else [system.escape])]
+    about_state: dict[int, bool] = {}
     for constraint in system.constraints:
-        _check_positive(constraint, frozenset(outputs))
+        _check_positive(constraint, frozenset(outputs), about_state)
     return Dynamics(
         problem,
         system.layout,
@@ -179,28 +198,32 @@ def _enumerate_steps(
         parts = (when, leap.possible, *leap.after.values())
         action = None if policy is None else action_of(policy, environment, leap.transition)
         label = action or leap.transition.label or leap.transition.describe(environment)
-        for picks, choice in fixed.enumerate_picks(parts):
-            guard = conjunction_of(tuple(fixed(t, picks) for t in (when, leap.possible, system.orderly)))
-            if guard != FALSE and choice != FALSE:
+        for picks in fixed.enumerate_picks(parts):
+            guard = fixed.conjunction((when, leap.possible, system.orderly), picks)
+            if guard != FALSE and (choice := fixed.demands(picks)) != FALSE:
                 after = {n: fixed(v, picks) for n, v in leap.after.items()}
                 yield PolicyStep(label, leap, guard, choice, after)
 
 
-def _enumerate_cases(condition: Term, fixed: _PickEvaluator) -> Iterator[Term]:
-    """A condition for every pick, with what the pick demands of the outputs."""
-    for picks, constraint in fixed.enumerate_picks((condition,)):
-        case = conjunction_of((constraint, fixed(condition, picks)))
-        if case != FALSE:
-            yield case
+def _enumerate_cases(condition: Term, fixed: _PickEvaluator) -> Iterator[UnsafeCase]:
+    """A condition for every pick, beside what the pick demands of the outputs."""
+    for picks in fixed.enumerate_picks((condition,)):
+        case = fixed(condition, picks)
+        if case != FALSE and (choice := fixed.demands(picks)) != FALSE:
+            yield UnsafeCase(conjunction_of((choice, case)), case, choice)
 
 
 class _PickEvaluator:
-    """Fixes what the policy picks; which parts mention it is found out once, by the identity of the part."""
+    """Fixes what the policy picks; which parts mention it is found out once, by the identity of the part.
+
+    What a pick demands of the outputs is one term, however many steps there are that need this pick.
+    """
 
     def __init__(self, system: TransitionSystem, selectors: Mapping[str, range]) -> None:
         self.constraints, self.selectors = system.constraints, selectors
         self.mentions: dict[int, bool] = {}
         self.kept: list[Term] = []  # an identity is that of a term which still exists
+        self.demanded: dict[tuple[int, ...], Term] = {}
 
     def __call__(self, term: Term, values: Picks) -> Term:
         """The term simplified; parts without these names stay the same objects."""
@@ -209,37 +232,65 @@ class _PickEvaluator:
         match term:
             case Var(name):
                 return values[name]
+            case Apply(Op.EQ, (Var(name), Const(value))) if name in values:
+                return TRUE if values[name].value == value else FALSE
+            case Apply(Op.AND as op, args):
+                return self.conjunction(args, values)
             case Apply(op, args):
-                parts = []
-                for argument in args:
-                    parts.append(self(argument, values))
-                    if op is Op.AND and parts[-1] == FALSE:
-                        return FALSE
-                return fold_operator(op, tuple(parts))
+                return fold_operator(op, tuple(self(argument, values) for argument in args))
             case _:
                 return term
 
-    def enumerate_picks(self, parts: tuple[Term, ...]) -> Iterator[tuple[Picks, Term]]:
-        """Every pick with the demands of the policy; one case if none matters to these parts.
+    def conjunction(self, parts: tuple[Term, ...], values: Picks) -> Term:
+        """All of them, looked at as far as none is false."""
+        found = []
+        for part in parts:
+            found.append(self(part, values))
+            if found[-1] == FALSE:
+                return FALSE
+        return conjunction_of(tuple(found))
+
+    def enumerate_picks(self, parts: tuple[Term, ...]) -> Iterator[Picks]:
+        """Every pick, or one without a name if none matters to these parts.
 
         Whatever the state, some pick satisfies the demands: the best output, or any where nothing is enabled.
         """
         if not any(map(self.mentions_picks, parts)):
-            yield {}, TRUE
+            yield {}
             return
-        for values in product(*self.selectors.values()):
-            picks = {n: Const(v) for n, v in zip(self.selectors, values, strict=True)}
-            yield picks, conjunction_of(tuple(self(c, picks) for c in self.constraints))
+        demanded = self._demanded_values(parts)
+        several = ((demanded[n],) if n in demanded else values for n, values in self.selectors.items())
+        for values in product(*several):
+            yield {n: Const(v) for n, v in zip(self.selectors, values, strict=True)}
+
+    def _demanded_values(self, parts: tuple[Term, ...]) -> dict[str, int]:
+        """The picks that these parts name outright: with others the first of them is false."""
+        found: dict[str, int] = {}
+        for part in split_conjunction(parts[0]):
+            match part:
+                case Apply(Op.EQ, (Var(name), Const(int() as value))) if value in self.selectors.get(name, ()):
+                    found[name] = value
+        return found
+
+    def demands(self, picks: Picks) -> Term:
+        """What the policy has to say for this pick; TRUE for the one without a name."""
+        if not picks:
+            return TRUE
+        key = tuple(int(c.value) for c in picks.values())
+        if key not in self.demanded:
+            self.demanded[key] = conjunction_of(tuple(self(c, picks) for c in self.constraints))
+        return self.demanded[key]
 
     def mentions_picks(self, term: Term) -> bool:
         if isinstance(term, Var):
             return term.name in self.selectors
         if not isinstance(term, Apply):
             return False
-        if id(term) not in self.mentions:
+        known = self.mentions.get(id(term))
+        if known is None:
             self.kept.append(term)
-            self.mentions[id(term)] = any(self.mentions_picks(a) for a in term.args)
-        return self.mentions[id(term)]
+            known = self.mentions[id(term)] = any(self.mentions_picks(a) for a in term.args)
+        return known
 
 
 def _positive_form(term: Term, outputs: frozenset[str]) -> Term:
@@ -283,16 +334,22 @@ def _has_output_condition(term: Term, outputs: frozenset[str]) -> bool:
     )
 
 
-def _check_positive(term: Term, outputs: frozenset[str]) -> None:
-    """Outputs are compared, and no such comparison is negated: so "may hold" is all that need be known."""
+def _check_positive(term: Term, outputs: frozenset[str], about_state: dict[int, bool]) -> None:
+    """Outputs are compared, and no such comparison is negated: so "may hold" is all that need be known.
+
+    `about_state`: of terms that occur many times, by identity, whether they mention no output.
+    """
     match term:
         case Apply(Op.AND | Op.OR, args):
             for part in args:
-                _check_positive(part, outputs)
+                _check_positive(part, outputs, about_state)
         case Apply(Op.LE | Op.LT, (left, right)) if all(isinstance(t, Var | Const) for t in (left, right)):
             pass
-        case _ if free_names(term) & outputs:
-            raise Unsupported("this use of network outputs is not covered by predicate abstraction")
+        case _:
+            if id(term) not in about_state:
+                about_state[id(term)] = free_names(term).isdisjoint(outputs)
+            if not about_state[id(term)]:
+                raise Unsupported("this use of network outputs is not covered by predicate abstraction")
 
 
 def count_states(dynamics: Dynamics) -> float:

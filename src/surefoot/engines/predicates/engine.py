@@ -100,18 +100,15 @@ class Predicates:
 
     def _objection_of_questions(self, model: Dynamics) -> str | None:
         """Where it takes long to find out whether it can be asked, that is left for later."""
-        from surefoot.engines.predicates.symbolic.search import symbolic_search
+        from surefoot.engines.predicates.symbolic.search import question_objection
 
         quickly, answerers = Budget(QUICKLY), self._selected_configuration().answerers()
         try:
-            call_in_time(
-                quickly, lambda: symbolic_search(model, self.asked_tests(), quickly, answerers), lambda: None
+            return call_in_time(
+                quickly, lambda: question_objection(model, quickly, answerers), lambda: None
             )
         except OutOfTime:
             return None
-        except SurefootError as error:
-            return str(error)
-        return None
 
     def suits(self, problem: Problem) -> bool:
         """Does a network pick actions in a system of many states, but finitely many?"""

@@ -30,7 +30,7 @@ LONGEST = 120  # characters of a predicate that somebody reads
 
 def enumerate_split_candidates(dynamics: Dynamics) -> Iterator[Candidate]:
     """One of each origin in turn."""
-    bad = state_comparisons(dynamics, dynamics.bad)
+    bad = state_comparisons(dynamics, dynamics.bad_conditions)
     needed = (weakest_precondition(c, s.after) for c in bad for s in dynamics.steps)
     lists: list[Iterable[Candidate]] = [
         _tag_origin("property", bad),

@@ -109,7 +109,7 @@ def _remove_spurious_path(found: TableAbstraction) -> TableAbstraction | None:
         kept = out[np.isin(table.sources[out], going)]
         here = np.unique(table.targets[kept])
     unsafe = np.flatnonzero(found.unsafe & (cell == goal))
-    return _add_separating_predicate(found, "unsafe", here, unsafe, list(table.dynamics.bad))
+    return _add_separating_predicate(found, "unsafe", here, unsafe, table.dynamics.bad_conditions)
 
 
 def _separate_dead_end(found: TableAbstraction, here: Indices, out: Indices) -> TableAbstraction | None:

@@ -153,7 +153,7 @@ class TableBuilder:
             for s in dynamics.steps
         }
         self.lookups = lookups_of(begun)
-        for case in (*dynamics.bad, *dynamics.trouble):
+        for case in (*dynamics.bad_conditions, *dynamics.trouble_conditions):
             self.orders[id(case)] = order_conjuncts((case,), dynamics.outputs)
             self.choices[id(case)] = list(enumerate_chosen_values(dynamics, (case,)))
 
@@ -175,8 +175,8 @@ class TableBuilder:
                     raise Unsupported(
                         f"the states have more than {MOST_STEPS} steps", fix="use --means cells"
                     )
-            self.bad[some] = look.some(dynamics.bad, self.choices)
-            self.trouble[some] = look.some(dynamics.trouble, self.choices)
+            self.bad[some] = look.some(dynamics.bad_conditions, self.choices)
+            self.trouble[some] = look.some(dynamics.trouble_conditions, self.choices)
             self.looked += len(some)
         return np.concatenate(found)
 
@@ -265,7 +265,7 @@ class StateBatch:
         found: Mask = self.high[wanted.output, rows] >= most
         return found
 
-    def some(self, cases: tuple[Term, ...], choices: Mapping[int, Picks]) -> Mask:
+    def some(self, cases: Sequence[Term], choices: Mapping[int, Picks]) -> Mask:
         """States in which one of the conditions may hold, for some values that the environment chooses."""
         found = np.zeros(self.size, dtype=np.bool_)
         for case in cases:

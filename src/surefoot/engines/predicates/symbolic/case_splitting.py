@@ -12,10 +12,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from surefoot.engines.predicates.symbolic.conditions import restrict_cube, split_clause
-from surefoot.engines.predicates.symbolic.cubes import Cube, Point, unsettled_clauses
+from surefoot.engines.predicates.symbolic.clause_index import ClauseIndex
+from surefoot.engines.predicates.symbolic.cubes import Cube, Point
 from surefoot.query.formula import AnyOf, LinearAtom
-from surefoot.term.interval import Kinds
 
 MOST_CASES = 4096  # of one question; beyond that it counts as possible
 AT_ONCE = 8  # of these
@@ -34,7 +33,7 @@ IMPOSSIBLE, OPEN = Reply(False, None), Reply(True, None)
 Ask: TypeAlias = Callable[[Sequence[Cube]], list[Reply]]  # about cubes without clauses
 
 
-def case_by_case(cubes: Sequence[Cube], kinds: Kinds, ask: Ask, ask_points: Ask) -> list[Reply]:
+def case_by_case(cubes: Sequence[Cube], index: ClauseIndex, ask: Ask, ask_points: Ask) -> list[Reply]:
     """One reply for each cube; `ask_points`: about cubes that have a single point.
 
     The cases of one question are gone through depth first, so that a point is found soon if there is one;
@@ -53,16 +52,18 @@ def case_by_case(cubes: Sequence[Cube], kinds: Kinds, ask: Ask, ask_points: Ask)
                 found.append((number, cube, reply.point))
             elif reply.possible and cube.clauses and hard[number] < MOST_HARD:
                 hard[number] += 1
-                stacks[number] += _clause_parts(cube, min(cube.clauses, key=_clause_size), kinds)
+                stacks[number] += index.split(cube, min(cube.clauses, key=_clause_size))
             elif reply.possible and replies[number].point is None:
                 replies[number] = reply
-        for (number, cube, point), clause in zip(found, _violated_clauses(found, ask_points), strict=True):
+        for (number, cube, point), clause in zip(
+            found, _violated_clauses(found, index, ask_points), strict=True
+        ):
             if clause is None:
                 replies[number] = Reply(True, point)
                 continue
             made[number] += len(clause.parts)
             if made[number] <= MOST_CASES:
-                stacks[number] += _clause_parts(cube, clause, kinds)
+                stacks[number] += index.split(cube, clause)
             elif replies[number].point is None:
                 replies[number] = OPEN
         for number, reply in enumerate(replies):
@@ -71,25 +72,21 @@ def case_by_case(cubes: Sequence[Cube], kinds: Kinds, ask: Ask, ask_points: Ask)
     return replies
 
 
-def _clause_parts(cube: Cube, clause: AnyOf, kinds: Kinds) -> list[Cube]:
-    """The alternatives of a clause, the first one last."""
-    several = (restrict_cube(*part, kinds) for part in reversed(split_clause(cube, clause)))
-    return [c for c in several if c is not None]
-
-
 def _clause_size(clause: AnyOf) -> int:
     return len(clause.parts)
 
 
-def _violated_clauses(found: Sequence[tuple[int, Cube, Point]], ask_points: Ask) -> list[AnyOf | None]:
+def _violated_clauses(
+    found: Sequence[tuple[int, Cube, Point]], index: ClauseIndex, ask_points: Ask
+) -> list[AnyOf | None]:
     """For each cube a clause that its point violates, one with few parts; None: it satisfies all of them.
 
     Where the outputs decide they are asked about, all at once; so the clause may be one that is satisfied.
     """
     open_clauses: list[list[AnyOf]] = []
     alone: list[Cube | None] = []  # the cube in its point, with what is demanded of the outputs there
-    for _, cube, point in found:
-        rests = unsettled_clauses(cube.clauses, point)
+    told = index.unsettled([(cube.clauses, point) for _, cube, point in found])
+    for (_, cube, point), rests in zip(found, told, strict=True):
         rows = [rest for _, rest in rests if isinstance(rest, LinearAtom)]
         box = {**cube.box, **{n: (v, v) for n, v in point.items()}}  # bounds of outputs stay
         open_clauses.append([c for c, _ in rests])

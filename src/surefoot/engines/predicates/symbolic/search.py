@@ -16,10 +16,13 @@ from surefoot.engines.predicates.symbolic.expansion import AbstractKey, Expansio
 from surefoot.engines.predicates.symbolic.external_solvers import SolversByTest, require_solver_support
 from surefoot.engines.predicates.symbolic.step_queries import step_queries
 from surefoot.engines.predicates.symbolic.transition_cubes import (
+    ChoiceClauses,
     TransitionCube,
-    disjunction_to_cubes,
+    step_cases,
     transition_cubes,
+    unsafe_cubes,
 )
+from surefoot.errors import SurefootError
 from surefoot.term.linear import variable_form
 from surefoot.work.budget import Budget
 
@@ -142,6 +145,24 @@ class SymbolicSearch:
         self.safe[-1][1].update(key for key in wave if key not in found.unsafe)
 
 
+def question_objection(
+    dynamics: Dynamics, budget: Budget, answerers: SolversByTest | None = None
+) -> str | None:
+    """Why steps, starts or bad states cannot be asked about. What the policy picks is left for later."""
+    try:
+        asked = step_queries(dynamics, budget, answerers or SolversByTest())
+        cases = step_cases(dynamics, budget)
+        ways = [TransitionCube(c.step, "", c.guard, c.guard, c.after) for c in cases[:1]]
+        require_solver_support(asked.about, asked.answerers, [way.cube for way in ways])
+        if listed_starts(dynamics) is None:
+            condition_to_cubes(dynamics.initial, dynamics.kinds, budget)
+        for case in (*dynamics.bad, *dynamics.trouble):
+            condition_to_cubes(case.about, dynamics.kinds, budget, undivided=frozenset(dynamics.outputs))
+    except SurefootError as error:
+        return str(error)
+    return None
+
+
 def symbolic_search(
     dynamics: Dynamics,
     tests: frozenset[str],
@@ -151,7 +172,9 @@ def symbolic_search(
 ) -> SymbolicSearch:
     """`Unsupported` says what cannot be asked; `OutOfTime`: it takes too long to put into questions."""
     kinds = dynamics.kinds
-    made = transition_cubes(dynamics, budget)
+    asked = step_queries(dynamics, budget, answerers or SolversByTest())
+    choices = ChoiceClauses(asked.index, frozenset(dynamics.outputs))
+    made = transition_cubes(dynamics, step_cases(dynamics, budget), choices, budget)
     rows = listed_starts(dynamics)
     starts: list[Point] | None = None
     extra: tuple[TransitionCube, ...] = ()
@@ -166,11 +189,10 @@ def symbolic_search(
             {n: Fraction(int(v)) for n, v in zip(dynamics.scalars, row, strict=True)} for row in rows.tolist()
         ]
     names = tuple(n for n in dynamics.scalars if n.startswith("@"))
-    asked = step_queries(dynamics, budget, answerers or SolversByTest())
     require_solver_support(asked.about, asked.answerers, [way.cube for way in made[:1]])
     own = frozenset(dynamics.scalars)
     expansion = Expansion(asked, kinds, (*made, *extra), len(made), own, names, tests, leaves)
-    goals = [(c, True) for c in disjunction_to_cubes(dynamics.bad, dynamics, budget)]
-    goals += [(c, False) for c in disjunction_to_cubes(dynamics.trouble, dynamics, budget)]
+    goals = [(c, True) for c in unsafe_cubes(dynamics.bad, dynamics, choices, budget)]
+    goals += [(c, False) for c in unsafe_cubes(dynamics.trouble, dynamics, choices, budget)]
     about = tuple(UnsafeGoal(bounds_to_rows(cube, dynamics.outputs), bad) for cube, bad in goals)
     return SymbolicSearch(dynamics, expansion, about, starts)

@@ -100,7 +100,7 @@ def concretise_path(
     if not _can_satisfy(search.expansion, point, goal.cube):
         if unsafe is None:
             return Refused(Reason.INCOMPLETE, "an abstract state could not be decided")
-        about = [*search.dynamics.bad, *search.dynamics.trouble]
+        about = [*search.dynamics.bad_conditions, *search.dynamics.trouble_conditions]
         return _separating_predicate(search, "unsafe", point, unsafe, about, goal.cube)
     return ConcreteRun((*points, point), tuple(taken), goal)
 
@@ -286,7 +286,7 @@ def _halve_if_repeated(
 
 def property_comparisons(search: SymbolicSearch) -> list[Term]:
     """The comparisons of the property, over scalars; none if there are many."""
-    parts = state_comparisons(search.dynamics, search.dynamics.bad)
+    parts = state_comparisons(search.dynamics, search.dynamics.bad_conditions)
     return [normalise_comparison(search.dynamics, c) for c in parts] if len(parts) <= MOST_COMPARED else []
 
 

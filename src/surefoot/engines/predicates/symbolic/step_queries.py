@@ -16,6 +16,7 @@ import numpy as np
 
 from surefoot.engines.predicates.dynamics import Dynamics, OutOfTime
 from surefoot.engines.predicates.symbolic.case_splitting import Reply, case_by_case
+from surefoot.engines.predicates.symbolic.clause_index import ClauseIndex
 from surefoot.engines.predicates.symbolic.cubes import (
     Cube,
     Number,
@@ -64,6 +65,7 @@ class StepQueries:
     outputs: tuple[str, ...]
     network: Network
     budget: Budget
+    index: ClauseIndex
     answerers: SolversByTest = field(default_factory=SolversByTest)
     call: EncodedCall | None = None
     tests: dict[str, QueryStatistics] = field(default_factory=dict)
@@ -79,7 +81,7 @@ class StepQueries:
         if any(c.clauses for c in cubes):
             return case_by_case(
                 cubes,
-                self.kinds,
+                self.index,
                 lambda several: self.ask(kind, self._rows(several), relaxed=relaxed, natively=natively),
                 lambda points: self.ask(
                     f"{kind}, at a point", self._rows(points), relaxed=relaxed, natively=True
@@ -203,13 +205,16 @@ def step_queries(dynamics: Dynamics, budget: Budget, answerers: SolversByTest) -
     for name in names:
         if None in fraction_bounds(name, empty, dynamics.kinds):
             raise Unsupported(f"`{name}` has no bounds", fix="give it some")
+    index = ClauseIndex(names, dynamics.kinds)
     if dynamics.call is None:
         network = dense_network([(np.zeros((1, len(names))), np.zeros(1))])
-        return StepQueries(names, dynamics.kinds, ("no output",), network, budget, answerers)
+        return StepQueries(names, dynamics.kinds, ("no output",), network, budget, index, answerers)
     front = _input_layer(dynamics.call.inputs, names)
     nodes = (front, *(shift_node_sources(node, 1) for node in dynamics.call.network.nodes))
     network = Network(len(names), nodes, name=dynamics.call.network.name)
-    return StepQueries(names, dynamics.kinds, dynamics.outputs, network, budget, answerers, dynamics.call)
+    return StepQueries(
+        names, dynamics.kinds, dynamics.outputs, network, budget, index, answerers, dynamics.call
+    )
 
 
 def _is_selector(dynamics: Dynamics, name: str) -> bool:

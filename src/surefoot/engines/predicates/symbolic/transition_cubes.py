@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import gcd, lcm
 
-from surefoot.engines.predicates.dynamics import Dynamics, OutOfTime
+from surefoot.engines.predicates.dynamics import Dynamics, OutOfTime, UnsafeCase
+from surefoot.engines.predicates.symbolic.clause_index import ClauseIndex
 from surefoot.engines.predicates.symbolic.conditions import (
     FEW,
     condition_to_cubes,
     condition_to_formula,
     formula_to_cubes,
-    restrict_cube,
     term_cases,
 )
 from surefoot.engines.predicates.symbolic.cubes import (
@@ -31,10 +31,18 @@ from surefoot.engines.predicates.symbolic.cubes import (
     satisfies_cube,
 )
 from surefoot.errors import Unsupported
-from surefoot.query.formula import LinearAtom, Relation, sharpen_integer_atoms
+from surefoot.query.formula import (
+    All,
+    Formula,
+    LinearAtom,
+    Relation,
+    conjoin_formulas,
+    disjoin_formulas,
+    sharpen_integer_atoms,
+)
 from surefoot.term.interval import Kinds
 from surefoot.term.linear import LinearForm, scale_form, term_from_linear, variable_form
-from surefoot.term.term import Term, Var
+from surefoot.term.term import TRUE, Apply, Op, Term, Var, split_conjunction
 from surefoot.work.budget import Budget
 
 
@@ -99,19 +107,85 @@ def successor_point(point: Point, way: TransitionCube) -> dict[str, Fraction]:
     return {name: evaluate_linear_form(linear, point) for name, linear in way.after.items()}
 
 
-def transition_cubes(dynamics: Dynamics, clock: Budget) -> tuple[TransitionCube, ...]:
-    """Every linear case of every step; raises `OutOfTime`."""
-    kinds, found = dynamics.kinds, []
+@dataclass(frozen=True, slots=True)
+class StepCase:
+    """One linear case of a step, before the policy is asked."""
+
+    step: int  # position among the steps
+    guard: Cube
+    after: Mapping[str, LinearForm]
+
+
+def step_cases(dynamics: Dynamics, clock: Budget) -> list[StepCase]:
+    """Every linear case of every step, whatever the policy picks; raises `OutOfTime`."""
+    found: list[StepCase] = []
     for number, step in enumerate(dynamics.steps):
-        guards: list[Cube] = list(condition_to_cubes(step.guard, kinds, clock))
+        if clock.is_spent():
+            raise OutOfTime
+        guards: list[Cube] = list(condition_to_cubes(step.guard, dynamics.kinds, clock))
         cases = _update_cases(dynamics, step.after, guards, clock)
-        choice = sharpen_integer_atoms(condition_to_formula(step.choice, kinds), integer_names(kinds))
-        for guard, after in cases:
-            if (cube := restrict_cube(choice, guard, kinds)) is not None:
-                found.append(
-                    TransitionCube(number, step.label, cube, drop_names(cube, dynamics.outputs), after)
-                )
+        found += [StepCase(number, guard, after) for guard, after in cases]
+    return found
+
+
+def transition_cubes(
+    dynamics: Dynamics, cases: Iterable[StepCase], choices: ChoiceClauses, clock: Budget
+) -> tuple[TransitionCube, ...]:
+    """The cases in which the policy may pick the step, with what it has to say for that."""
+    found: list[TransitionCube] = []
+    for case in cases:
+        if clock.is_spent():
+            raise OutOfTime
+        step = dynamics.steps[case.step]
+        if (cube := choices.demand(step.choice, case.guard)) is not None:
+            plain = drop_names(cube, dynamics.outputs)
+            found.append(TransitionCube(case.step, step.label, cube, plain, case.after))
     return tuple(found)
+
+
+@dataclass(slots=True)
+class ChoiceClauses:
+    """What the policy has to say for each pick, as a formula that is made once for all steps that need it.
+
+    It names every other action, so that the parts about states are the same for all picks: they are made once,
+    too, and found again by the identity of their term.
+    """
+
+    index: ClauseIndex
+    outputs: frozenset[str]
+    whole: frozenset[str] = field(init=False)
+    made: dict[int, tuple[Term, Formula]] = field(default_factory=dict)
+    parts: dict[int, tuple[Term, Formula]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.whole = integer_names(self.index.kinds)
+
+    def demand(self, choice: Term, cube: Cube) -> Cube | None:
+        """The part of the cube where the policy may make this choice; None: it is empty at sight."""
+        if choice == TRUE:
+            return cube
+        if id(choice) not in self.made:
+            self.made[id(choice)] = choice, self._conjunction(choice)
+        return self.index.demand(self.made[id(choice)][1], cube)
+
+    def _conjunction(self, choice: Term) -> Formula:
+        return conjoin_formulas(
+            disjoin_formulas(map(self._part, part.args))
+            if isinstance(part, Apply) and part.op is Op.OR
+            else self._part(part)
+            for part in split_conjunction(choice)
+        )
+
+    def _part(self, part: Term) -> Formula:
+        match part:
+            case Apply(Op.LE, (Var(left), Var(right))) if {left, right} <= self.outputs:
+                signs = ((left, Fraction(1)), (right, Fraction(-1)))
+                return LinearAtom(LinearForm(signs), Relation.LE) if left != right else All()
+            case _:
+                if id(part) not in self.parts:
+                    made = sharpen_integer_atoms(condition_to_formula(part, self.index.kinds), self.whole)
+                    self.parts[id(part)] = part, made
+                return self.parts[id(part)][1]
 
 
 def _update_cases(
@@ -166,15 +240,21 @@ def predicate_precondition(
     return [cube for cube in several if cube is not None]
 
 
-def disjunction_to_cubes(terms: Iterable[Term], dynamics: Dynamics, clock: Budget) -> tuple[Cube, ...]:
+def unsafe_cubes(
+    cases: Iterable[UnsafeCase], dynamics: Dynamics, choices: ChoiceClauses, clock: Budget
+) -> Iterator[Cube]:
     """The alternatives of several conditions of which one holds; raises `OutOfTime`.
 
     Where they are many, clauses about outputs are not multiplied out.
     """
-    kinds, outputs, found = dynamics.kinds, frozenset(dynamics.outputs), list[Cube]()
-    for term in terms:
+    kinds, outputs = dynamics.kinds, frozenset(dynamics.outputs)
+    for case in cases:
+        if clock.is_spent():
+            raise OutOfTime
         try:
-            found += condition_to_cubes(term, kinds, clock, most=FEW)
+            about = condition_to_cubes(case.about, kinds, clock, most=FEW)
         except Unsupported:
-            found += condition_to_cubes(term, kinds, clock, undivided=outputs)
-    return tuple(found)
+            about = condition_to_cubes(case.about, kinds, clock, undivided=outputs)
+        for cube in about:
+            if (made := choices.demand(case.choice, cube)) is not None:
+                yield made
