@@ -43,6 +43,7 @@ from surefoot.solvers.native.relu_splitting.neuron_bounds import (
     contract_by_inequality,
     intersect_neuron_bounds,
     largest_shrinkage,
+    neurons_worth_bounding,
     tighten_by_intervals,
     tighten_deep_neurons,
 )
@@ -90,15 +91,20 @@ def all_rows_violated(problem: ChainProblem, seed: int) -> bool:
     return bool((evaluate_chain_rows(problem, points)[0] > 0.0).any(axis=0).all())
 
 
-def needed_rows(problem: ChainProblem, steps: int) -> Mask:
-    """Which rows do not hold in the whole box anyway, as far as bounds tell; one at least."""
+def needed_rows(problem: ChainProblem, steps: int, known: ReluDomains | None = None) -> Mask:
+    """Which rows do not hold in the whole box anyway, as far as bounds tell; one at least.
+
+    `known`: bounds in a box that contains what is asked about.
+    """
     count = len(problem.offsets)
     opposite = replace(
         problem, rows=-problem.rows, direct=-problem.direct, offsets=np.negative(problem.offsets)
     )
     c = prepare_dual_problem(opposite)
-    first = bound_root_domain(c)
-    tighten_deep_neurons(c, first, first.phase == 0)
+    first = known
+    if first is None:
+        first = bound_root_domain(c)
+        tighten_deep_neurons(c, first, first.phase == 0)
     each = replace(first.pick(np.zeros(count, dtype=np.int64)), row_weights=np.eye(count))
     left = ~ascend_dual_bound(c, each, steps, fixed_rows=True).closed
     if not left.any():
@@ -167,7 +173,7 @@ def _process_batch(s: ReluSearch, domains: ReluDomains) -> None:
     elif (gained := contract_by_fresh_splits(s.c, domains)).any():
         _tighten_contracted(s, domains, gained)
     if len(s.c.slices) > 1:
-        for clipped in tighten_deep_neurons(s.c, domains, domains.bent & (domains.phase == 0)):
+        for clipped in tighten_deep_neurons(s.c, domains, neurons_worth_bounding(s.c, domains)):
             s.log.add_bounds(domains.node, clipped)
     empty = _log_empty_domains(s, domains)
     if empty.all():
@@ -203,7 +209,7 @@ def _ascend_batch(s: ReluSearch, domains: ReluDomains) -> tuple[ReluDomains, Dua
     of = Multipliers(a.theta, domains.phase, domains.lower, a.row_weights)
     s.log.add_multipliers(domains.node, of, a.closed, closing=True)
     still = replace(domains, theta=a.theta, row_weights=a.row_weights).pick(a.open)
-    return replace(still, bent=a.after < 0.0), a
+    return replace(still, bent=np.maximum(-a.after, 0.0)), a
 
 
 def _tighten_contracted(s: ReluSearch, domains: ReluDomains, gained: Mask) -> None:

@@ -164,8 +164,11 @@ def join_alternatives(
     """All ways to choose as one case with a set of atoms each; None where choices define quantities."""
     whole = undivided_case(query, formulas)
     known = solve_defining_equalities(query, whole.parts)
+    equations = {
+        part for part in whole.parts if isinstance(part, LinearAtom) and part.relation is Relation.EQ
+    }
     if whole.closed or any(
-        solve_defining_equalities(query, atoms).defined.keys() != known.defined.keys() for _, atoms in ways
+        a.relation is Relation.EQ and a not in equations for _, atoms in ways for a in atoms
     ):
         return None
     outputs = {name for call in query.calls for name in call.outputs}

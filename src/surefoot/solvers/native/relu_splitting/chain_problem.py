@@ -36,6 +36,8 @@ class ChainProblem:
     weights: tuple[Array, ...]  # the other layers of a single copy, one matrix (outputs, inputs) each
     biases: tuple[Array, ...]
     noise: Array  # one per neuron
+    blur: Array  # one per output of all copies; the offsets contain what it does to the rows
+    single: bool  # whether noise is that of float32 arithmetic, and follows from bounds
     copies: int
     low: Array
     high: Array
@@ -125,7 +127,20 @@ def build_chain_problem(
     first = np.concatenate([weights[0] @ part for part in reading.maps])
     bias = np.concatenate([weights[0] @ part + biases[0] for part in reading.shift])
     problem = ChainProblem(
-        first, bias, weights[1:], biases[1:], noise, copies, low, high, whole, rows, direct, offsets
+        first,
+        bias,
+        weights[1:],
+        biases[1:],
+        noise,
+        blur,
+        reading.single,
+        copies,
+        low,
+        high,
+        whole,
+        rows,
+        direct,
+        offsets,
     )
     slack = np.abs(rows) @ blur
     if row_errors is not None:
@@ -149,6 +164,27 @@ def select_problem_rows(problem: ChainProblem, chosen: Mask) -> ChainProblem:
         direct=problem.direct[chosen],
         offsets=problem.offsets[chosen],
     )
+
+
+def refine_chain_noise(problem: ChainProblem, layer: int, lower: Array, upper: Array) -> ChainProblem:
+    """The question with the float32 errors of one layer as bounds of the neurons before it say.
+
+    `lower` and `upper` are bounds (domains, neurons) that hold in the whole box; what was known came from
+    intervals, which are much wider in deep networks. The layer after the last hidden one are the outputs.
+    """
+    if not problem.single or not layer:
+        return problem
+    s, w, b = problem.slices[layer - 1], problem.weights[layer - 1], problem.biases[layer - 1]
+    most = np.maximum(np.maximum(upper[:, s], 0.0), np.maximum(lower[:, s], 0.0)).max(axis=0)
+    size = most.reshape(problem.copies, -1) @ np.abs(w).T + np.abs(b)
+    own = affine_radius(w.shape[1], size * _UP).reshape(-1) * _UP
+    if layer < len(problem.weights):
+        noise, here = problem.noise.copy(), problem.slices[layer]
+        noise[here] = np.minimum(noise[here], own)
+        return replace(problem, noise=noise)
+    blur = np.minimum(problem.blur, own)
+    gained = np.abs(problem.rows) @ (problem.blur - blur)
+    return replace(problem, blur=blur, offsets=problem.offsets - gained * (1.0 - 1e-9))
 
 
 def _noise_bounds(
@@ -287,7 +323,9 @@ class ReluDomains(BatchRecord):
     phase: NDArray[np.int8]  # 1: on, -1: off in all wanted points, by a split or by the bounds; 0: undecided
     theta: Array  # slope of the lower line of an unstable neuron, multiplier of a split one
     row_weights: Array  # (domains, rows)
-    bent: Mask  # (domains, neurons): the line above the neuron was in use, so that its bounds matter
+    bent: (
+        Array  # (domains, neurons): how much the line above the neuron was in use: so much its bounds matter
+    )
     cut: Array  # (domains, inputs): every wanted point satisfies cut . x <= limit
     limit: Array
     fresh: Indices  # the neuron split last, -1 for none
@@ -312,7 +350,7 @@ def root_relu_domain(problem: ChainProblem) -> ReluDomains:
         np.zeros((1, problem.neurons), dtype=np.int8),
         np.full((1, problem.neurons), 0.5),
         np.full((1, rows), 1.0 / rows),
-        np.ones((1, problem.neurons), dtype=np.bool_),
+        np.ones((1, problem.neurons)),
         np.zeros((1, len(low))),
         np.zeros(1),
         np.full(1, -1),

@@ -20,7 +20,11 @@ from surefoot.network.relaxation import relu_gap
 from surefoot.solvers.native.relu_splitting.chain_problem import Indices, Mask, ReluDomains, split_neurons
 from surefoot.solvers.native.relu_splitting.dual_bound import DualAscent, DualProblem, ascend_dual_bound
 from surefoot.solvers.native.relu_splitting.leaf_program import solve_leaf_program
-from surefoot.solvers.native.relu_splitting.neuron_bounds import ClippedBounds, clip_first_layer
+from surefoot.solvers.native.relu_splitting.neuron_bounds import (
+    ClippedBounds,
+    clip_first_layer,
+    select_largest,
+)
 from surefoot.solvers.native.relu_splitting.search_state import ReluSearch, keep_first_solution
 from surefoot.solvers.native.relu_splitting.splitting_log import Multipliers, SplitEntry
 
@@ -28,6 +32,10 @@ _FEW = 16  # sub-domains: as long as there are not more, they are divided at two
 _TRIED, _TRIAL_STEPS = 8, 2  # neurons of a sub-domain that are tried, and steps of ascent of each trial
 _CLOSED = 1.3  # what a closed part counts, where 1 is to gain all that was missing
 _LEAST_CLIP = 0.03  # share of the width of a neuron's bounds; smaller gains are not worth a line in a proof
+_CLIP_WORK, _LEAST_CLIPPED = (
+    1 << 14,
+    8,
+)  # inputs of all neurons of a copy that are clipped, and neurons at least
 _TRIAL_SIZE = 1 << 20  # neurons of all trials together that are bounded at once
 
 
@@ -153,7 +161,9 @@ def clip_worthwhile_neurons(c: DualProblem, still: ReluDomains, a: DualAscent) -
     lower, upper = still.lower[:, s], still.upper[:, s]
     wanted = (still.phase[:, s] == 0) & (lower < 0.0) & (upper > 0.0)
     if len(c.slices) == 1:
-        wanted &= a.after < 0.0
+        wanted &= a.after[:, s] < 0.0
+    most = max(_LEAST_CLIPPED, _CLIP_WORK // len(c.problem.low)) * c.problem.copies
+    wanted = select_largest(np.abs(a.after[:, s]) * relu_gap(lower, upper), wanted, most)
     clipped = clip_first_layer(c, still, wanted)
     place = (clipped.rows, clipped.neurons)
     lower, upper = lower[place], upper[place]

@@ -17,7 +17,7 @@ import numpy as np
 
 from surefoot.network.batches import BatchRecord
 from surefoot.network.directed_rounding import TINY, UNIT, Array
-from surefoot.network.relaxation import relu_lines
+from surefoot.network.relaxation import relu_gap, relu_lines
 from surefoot.solvers.native.relu_splitting.chain_problem import Indices, Mask, ReluDomains
 from surefoot.solvers.native.relu_splitting.dual_bound import DualProblem
 
@@ -25,6 +25,7 @@ CHUNK = 1 << 11  # functions at a time, so that the arrays stay in the cache
 _LEAST_GAIN = 0.02  # of an input's width; smaller gains are not worth a new box
 _DIGITS = 6  # binary digits of a price
 _LEAST_PRICE = 1e-30
+_DEEP_WORK = 4e6  # products of a sub-domain for bounds of its deeper neurons
 
 
 def contract_by_inequality(
@@ -87,6 +88,10 @@ class _CutBox:
 
     def greatest(self, c: DualProblem, rows: Indices, slopes: Array) -> tuple[Array, Array]:
         """Bounds above slopes . x, one function per row, and the prices that give them."""
+        if not self.cost.any():  # no inequality: every input goes to its better end
+            gain = np.maximum(slopes * self.direction[rows], 0.0)
+            value = np.einsum("ij,ij->i", slopes, self.best[rows])
+            return value + np.einsum("ij,ij->i", gain, self.width[rows]) + TINY, np.zeros(len(rows))
         gain = slopes * self.direction[rows]
         width, cost, room = self.width[rows], self.cost[rows], self.room[rows]
         price = _knapsack_prices(gain, cost, self.total[rows], room)[1]
@@ -223,7 +228,7 @@ def tighten_by_intervals(c: DualProblem, domains: ReluDomains) -> None:
         radius = (np.maximum(most, 0.0) - np.minimum(least, most)).reshape(centre.shape) * (0.5 + UNIT) + TINY
 
 
-def _bound_deep_neurons(c: DualProblem, domains: ReluDomains, layer: int, wanted: Mask) -> ClippedBounds:
+def bound_deep_neurons(c: DualProblem, domains: ReluDomains, layer: int, wanted: Mask) -> ClippedBounds:
     """Bounds of the wanted neurons of a layer after the first, by substituting back to the inputs.
 
     The line below an undecided ReLU has slope 1 where it is more on than off, else 0. Columns of `wanted` are
@@ -256,13 +261,37 @@ def _bound_deep_neurons(c: DualProblem, domains: ReluDomains, layer: int, wanted
     return ClippedBounds(rows, places + start, *map(np.concatenate, zip(*found, strict=True)))
 
 
+def neurons_worth_bounding(c: DualProblem, domains: ReluDomains) -> Mask:
+    """The neurons whose bounds matter and that are undecided; of a wide network the few that matter most.
+
+    Substituting one neuron back through wide layers costs as much as a step of ascent on a sub-domain.
+    """
+    wanted = (domains.bent > 0.0) & (domains.phase == 0)
+    wanted[:, c.slices[0]] = False
+    weights = (c.problem.first, *c.problem.weights[:-1])
+    most = int(_DEEP_WORK / max(sum(w.size for w in weights), 1)) * c.problem.copies
+    root = domains.node == 0
+    limited = select_largest(domains.bent * relu_gap(domains.lower, domains.upper), wanted, max(most, 1))
+    return np.where(root[:, None], wanted, limited)
+
+
+def select_largest(score: Array, wanted: Mask, most: int) -> Mask:
+    """Of the wanted entries of each row the largest ones, so many at most."""
+    if most >= wanted.shape[1] or int(wanted.sum(axis=1).max(initial=0)) <= most:
+        return wanted
+    order = np.argpartition(np.where(wanted, -score, np.inf), most - 1, axis=1)[:, :most]
+    chosen = np.zeros_like(wanted)
+    np.put_along_axis(chosen, order, True, axis=1)
+    return chosen & wanted
+
+
 def tighten_deep_neurons(c: DualProblem, domains: ReluDomains, wanted: Mask) -> list[ClippedBounds]:
     """Tighten the wanted undecided neurons of all layers after the first, in place."""
     found = []
     for layer in range(1, len(c.slices)):
         s = c.slices[layer]
         here = wanted[:, s] & (domains.lower[:, s] < 0.0) & (domains.upper[:, s] > 0.0)
-        found.append(_bound_deep_neurons(c, domains, layer, here))
+        found.append(bound_deep_neurons(c, domains, layer, here))
         intersect_neuron_bounds(domains, found[-1])
     return found
 

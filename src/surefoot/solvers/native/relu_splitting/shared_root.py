@@ -18,12 +18,13 @@ import numpy as np
 from surefoot.network.directed_rounding import Array
 from surefoot.query.bounds import Interval, intersect_intervals
 from surefoot.query.formula import LinearAtom, Relation
-from surefoot.solvers.native.relu_splitting.branch_and_bound import bound_root_domain
+from surefoot.solvers.native.relu_splitting.branch_and_bound import bound_root_domain, needed_rows
 from surefoot.solvers.native.relu_splitting.chain_cases import ChainCase, chain_problem_of_case
 from surefoot.solvers.native.relu_splitting.chain_problem import (
     ChainProblem,
     ReluDomains,
     fix_stable_phases,
+    refine_chain_noise,
     select_problem_rows,
 )
 from surefoot.solvers.native.relu_splitting.dual_bound import (
@@ -34,20 +35,19 @@ from surefoot.solvers.native.relu_splitting.dual_bound import (
 )
 from surefoot.solvers.native.relu_splitting.neuron_bounds import (
     ClippedBounds,
+    bound_deep_neurons,
+    intersect_neuron_bounds,
     tighten_by_intervals,
-    tighten_deep_neurons,
 )
 from surefoot.solvers.native.relu_splitting.splitting_log import (
-    BoundsEntry,
     CertificateNames,
     Multipliers,
-    SplittingLog,
     StepWriter,
 )
 from surefoot.solvers.native.variable_definitions import bounds_of_atom, float_box
 
 MOST_ENTRIES = 1 << 24  # of rows over inputs and outputs
-_STEPS = 20  # of the ascents at the root
+_STEPS, _NEEDED_STEPS = 20, 2  # of the ascents at the root, and to see that a row says nothing
 _BATCH = 256
 
 
@@ -74,14 +74,14 @@ class SharedRoot:
     parts: tuple[tuple[int, ...], ...]  # the sets of each
     cuts: tuple[tuple[int, ...], ...]  # the atoms that say which part it is
     empty: tuple[tuple[int, tuple[int, ...]], ...]  # sets that no input satisfies, and the atoms that say so
+    rows: dict[int, list[int]] = field(default_factory=dict)  # of every atom that does not hold anyway
     clipped: list[ClippedBounds] = field(default_factory=list)
     refuted: list[list[Refuted]] = field(default_factory=list)  # part by part
     open: list[int] = field(default_factory=list)  # sets, the one nearest to a solution first
 
     def rows_of(self, number: int) -> list[int]:
-        """The rows of a set."""
-        wanted = set(self.case.sets[number])
-        return [row for row, (atom, _) in enumerate(self.names.atoms) if atom in wanted]
+        """The rows of a set that count."""
+        return [row for atom in self.case.sets[number] for row in self.rows.get(atom, ())]
 
 
 def bound_shared_root(
@@ -110,17 +110,36 @@ def bound_shared_root(
     domains = replace(domains, low=np.maximum(domains.low, low), high=np.minimum(domains.high, high))
     domains = replace(domains, node=np.arange(len(parts)))
     root = SharedRoot(case, problem, names, c, domains, parts, cuts, empty)
-    if any(not root.rows_of(s) for part in parts for s in part):
-        return None
-    if any(cuts):
-        tighten_by_intervals(c, domains)
-    root.clipped = tighten_deep_neurons(c, domains, domains.phase == 0)
+    _bound_layers(root)
+    c, problem = root.c, root.problem
     fix_stable_phases(domains)
     domains.theta[...] = np.where(domains.phase == 0, domains.upper > -domains.lower, 0.0)
+    whole = domains if not any(cuts) else first  # the bounds of a single part are those of all
+    for row in np.flatnonzero(needed_rows(problem, _NEEDED_STEPS, whole.pick(slice(0, 1)))).tolist():
+        root.rows.setdefault(names.atoms[row][0], []).append(row)
+    if any(not root.rows_of(s) for part in parts for s in part):
+        return None
     root.refuted = [[] for _ in parts]
     _refute_by_single_rows(root)
     _refute_by_several_rows(root)
     return root
+
+
+def _bound_layers(root: SharedRoot) -> None:
+    """Bounds of all undecided neurons, layer by layer, each with float32 errors as the ones before say."""
+    domains = root.domains
+    for layer in range(len(root.c.slices) + 1):
+        problem = refine_chain_noise(root.problem, layer, domains.lower, domains.upper)
+        if problem is not root.problem:
+            root.problem, root.c = problem, prepare_dual_problem(problem)
+        if layer == len(root.c.slices):
+            break
+        tighten_by_intervals(root.c, domains)
+        if layer:
+            s = root.c.slices[layer]
+            open_neurons = (domains.lower[:, s] < 0.0) & (domains.upper[:, s] > 0.0)
+            root.clipped.append(bound_deep_neurons(root.c, domains, layer, open_neurons))
+            intersect_neuron_bounds(domains, root.clipped[-1])
 
 
 def _is_input_bound(case: ChainCase, atom: int) -> bool:
@@ -170,7 +189,7 @@ def _divide_by_inputs(case: ChainCase) -> _Divided | None:
 def _refute_by_single_rows(root: SharedRoot) -> None:
     """One dual bound for each left side and part of the box, with the hardest constant that is asked for."""
     offsets = root.problem.offsets
-    place = {atom: row for row, (atom, _) in enumerate(root.names.atoms)}
+    place = {atom: rows[0] for atom, rows in root.rows.items()}
     side_of = {a: s for a in place if (s := _left_side(root.case.atoms[a])) is not None}
     hardest: dict[object, int] = {}
     for atom, side in side_of.items():
@@ -259,7 +278,7 @@ def _refute_by_several_rows(root: SharedRoot) -> None:
         some = left[start : start + _BATCH]
         among = np.zeros((len(some), len(names.atoms)), dtype=np.bool_)
         for row, (_, s) in enumerate(some):
-            among[row, [r for a in root.case.sets[s] for r in place.get(a, ())]] = True
+            among[row, [r for a in root.case.sets[s] if a in root.rows for r in place.get(a, ())]] = True
         domains = root.domains.pick(np.array([part for part, _ in some]))
         weights = among / among.sum(axis=1, keepdims=True)
         weights = np.rint(weights * 2.0**18) / 2.0**18
@@ -281,7 +300,8 @@ def problem_of_set(root: SharedRoot, number: int) -> tuple[ChainProblem, Certifi
     problem = replace(select_problem_rows(root.problem, chosen), low=known.low[0], high=known.high[0])
     names = replace(root.names, atoms=tuple(root.names.atoms[r] for r in np.flatnonzero(chosen)))
     count = int(chosen.sum())
-    known = replace(known, row_weights=np.full((1, count), 1.0 / count), node=np.zeros(1, dtype=np.int64))
+    weights, zero = np.full((1, count), 1.0 / count), np.zeros(1, dtype=np.int64)
+    known = replace(known, row_weights=weights, node=zero, bent=np.zeros_like(known.bent))
     return problem, names, known
 
 
@@ -291,13 +311,10 @@ def shared_root_steps(root: SharedRoot, trees: Mapping[int, Sequence[object]]) -
     for number, atoms in root.empty:
         weights = [[a, str(1 / abs(root.case.atoms[a].linear.coefficients[0][1]))] for a in atoms]
         steps.append(["drop", [number], {"atoms": weights}])
-    log = SplittingLog(True, root.problem.neurons)
-    for clipped in root.clipped:
-        log.add_bounds(np.arange(len(root.parts)), clipped)
     for part, sets in enumerate(root.parts):
         if part < len(root.parts) - 1:
             steps.append(["divide", list(sets)])
-        steps.extend(_part_steps(root, part, log))
+        steps.extend(_part_steps(root, part))
         still = [s for s in root.open if s in sets]
         for position, s in enumerate(still):
             if position < len(still) - 1:
@@ -306,7 +323,7 @@ def shared_root_steps(root: SharedRoot, trees: Mapping[int, Sequence[object]]) -
     return steps
 
 
-def _part_steps(root: SharedRoot, part: int, log: SplittingLog) -> Iterator[object]:
+def _part_steps(root: SharedRoot, part: int) -> Iterator[object]:
     """The box of a part, bounds of its neurons, and the sets that these refute."""
     written, sets = StepWriter(root.c, root.names), list(root.parts[part])
     for atom in root.cuts[part]:
@@ -314,8 +331,10 @@ def _part_steps(root: SharedRoot, part: int, log: SplittingLog) -> Iterator[obje
         yield ["cut", [[sets, {"atoms": [[atom, str(1 / abs(Fraction(linear.coefficients[0][1])))]]}]]]
     if root.names.folded or root.cuts[part]:
         yield from written.intervals()
-    for entry in log.entries.get(part, ()):
-        if isinstance(entry, BoundsEntry):
-            yield from written.bounds(entry.of, entry.start, entry.end)
+    for layer, clipped in enumerate(root.clipped):
+        start, end = np.searchsorted(clipped.rows, (part, part + 1)).tolist()
+        if layer and root.problem.single:  # bounds of the layer before made float32 errors smaller
+            yield ["forward", min(root.names.after[layer]), max(root.names.before[layer + 1])]
+        yield from written.bounds(clipped, start, end)
     for found in root.refuted[part]:
         yield ["drop", list(found.sets), StepWriter(found.c, found.names).multipliers(found.of, found.row)]
