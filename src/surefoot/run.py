@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from surefoot.certify.evidence import CheckedEvidence, certify_verdict, leave_uncertified
+from surefoot.certify.evidence import CheckedEvidence, certify_verdict, leave_uncertified, say_unwanted
 from surefoot.engines import ENGINES
 from surefoot.engines.engine_text import describe_engine
 from surefoot.engines.portfolio import (
@@ -258,10 +258,14 @@ def verify_without_objection(
     source: Mapping[str, object],
     *,
     named: bool,
+    certificates: bool = True,
 ) -> Result:
     """The answer of the engines without objection; that there is none is an answer, unless named."""
     try:
-        return _with_fault(problem, verify(problem, engines, budget, inputs=inputs, source=source), budget)
+        found = verify(
+            problem, engines, budget, inputs=inputs, source=source, certificates=certificates
+        )
+        return _with_fault(problem, found if certificates else say_unwanted(found), budget)
     except NoEngine as objections:
         if named:
             raise

@@ -115,6 +115,8 @@ def judge_certificate(
     version = certificate.get("surefoot-certificate")
     if type(version) is not int or version not in (1, 2):
         raise BadCertificate("certificate: of another version than 1 and 2")
+    if "unfinished" in certificate:
+        raise BadCertificate("certificate: unfinished, its proof is missing: `surefoot certify` makes it")
     whole = translate_certificate(certificate) if version == 1 else dict(certificate)
     claim, places = whole.get("claim"), FileLocations(base, network, property)
     kind = claim.get("kind") if isinstance(claim, dict) else None

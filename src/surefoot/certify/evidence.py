@@ -31,6 +31,7 @@ from surefoot.verdict.verdict import (
     ProofArgument,
     Proved,
     Reason,
+    Result,
     Trace,
     Unknown,
     Verdict,
@@ -42,6 +43,8 @@ from surefoot.work.deadline import call_in_time
 LEAST_SECONDS = 10.0  # for a proof, on top of so many times the time of the search
 TIMES = 4.0
 IN_REALS = "proved for exact real arithmetic only"
+NOT_WANTED = "not certified: no other code than the engine's has checked the answer, as was asked for"
+NOT_EXCLUDED = "not excluded by this argument"
 LONGEST = 8  # for an argument that no engine has asked for
 TOO_LATE = "the certificate could not be checked in time"
 Beside = Proved | Violated | Holds | Unknown  # verdicts with which something else may have been found
@@ -70,27 +73,72 @@ def certify_verdict(
     checked = call_in_time(
         budget,
         lambda: _certify_by_kind(problem, verdict, solver, source, inputs, budget),
-        lambda: _leave_unchecked(verdict, solver),
+        lambda: _leave_unchecked(problem, verdict, solver, inputs),
     )
+    checked = _keep_unfinished(problem, checked)
     beside = verdict.artifact if isinstance(verdict, Beside) else None
     if beside is None or not isinstance(checked.verdict, Beside):
         return checked
     return replace(checked, verdict=replace(checked.verdict, artifact=beside))
 
 
-def _leave_unchecked(verdict: Verdict, solver: str) -> CheckedEvidence:
+def _keep_unfinished(problem: Problem, checked: CheckedEvidence) -> CheckedEvidence:
+    """Beside what could not be proved again in time: what is needed to do it later, elsewhere."""
+    verdict = checked.verdict
+    if checked.certified or checked.unchecked is not None or not isinstance(verdict, Holds):
+        return checked
+    if any(NOT_EXCLUDED in note for note in checked.notes):
+        return checked  # more time would not help
+    from surefoot.certify.runs.unfinished import build_unfinished_certificate
+
+    return replace(checked, unchecked=build_unfinished_certificate(problem, verdict))
+
+
+def _build_without_check(
+    problem: Problem, verdict: Verdict, inputs: Mapping[str, str]
+) -> Certificate | None:
+    """The certificate of what an engine has shown, as far as it is a matter of writing it down."""
+    from surefoot.certify.barrier.claim import build_barrier_certificate
+    from surefoot.certify.barrier.convergence import build_convergence_certificate
+    from surefoot.certify.reach.claim import build_reach_certificate
+    from surefoot.certify.values.claim import build_graph_certificate, build_process_certificate
+
+    found: Certificate | str | None = None
+    try:
+        match verdict:
+            case Proved(Certificate("barrier", sets)):
+                found = build_barrier_certificate(problem, sets)
+            case Proved(Certificate("convergence", sets)):
+                found = build_convergence_certificate(problem, sets)
+            case Proved(Certificate("reach", shown)):
+                found = build_reach_certificate(problem, shown, inputs)
+            case Exact() | PerStart():
+                found = build_process_certificate(problem, verdict, inputs)
+            case Holds(argument=ProofArgument("graph")):
+                found = build_graph_certificate(problem, inputs)
+            case Holds(argument=ProofArgument("closed", invariant=None, states=AbstractInvariant() as states)):
+                found = build_graph_certificate(problem, inputs, states)
+    except Unsupported:
+        return None
+    return found if isinstance(found, Certificate) else None
+
+
+def _leave_unchecked(
+    problem: Problem, verdict: Verdict, solver: str, inputs: Mapping[str, str]
+) -> CheckedEvidence:
     """What is left of a verdict whose evidence was not looked at in time."""
+    kept = _build_without_check(problem, verdict, inputs)
     match verdict:
         case Violated():
             late = "a violation was found, but it could not be replayed and certified in time"
             return CheckedEvidence(Unknown(Reason.TIMEOUT, late), False)
         case Proved():
             word = _weaken_proof(verdict, solver)
-            return CheckedEvidence(word, False, (f"not certified: {TOO_LATE}",))
+            return CheckedEvidence(word, False, (f"not certified: {TOO_LATE}",), kept)
         case Exact() | PerStart():
-            return _uncertified_values(verdict, TOO_LATE)
+            return _uncertified_values(verdict, TOO_LATE, kept)
         case Holds(as_asked=True, argument=ProofArgument()):
-            return CheckedEvidence(verdict, False, (f"not certified: {TOO_LATE}",))
+            return CheckedEvidence(verdict, False, (f"not certified: {TOO_LATE}",), kept)
         case _:
             return CheckedEvidence(verdict, False)
 
@@ -236,7 +284,7 @@ def certify_with_aid(
     return call_in_time(
         budget,
         lambda: _prove_again(problem, holds, argument, aid, inputs, budget),
-        lambda: _leave_unchecked(holds, holds.uncertified_by),
+        lambda: _leave_unchecked(problem, holds, holds.uncertified_by, inputs),
     )
 
 
@@ -333,6 +381,16 @@ def leave_uncertified(problem: Problem, verdict: Verdict, solver: str, budget: B
             return CheckedEvidence(_weaken_proof(verdict, solver), False)
         case _:
             return CheckedEvidence(verdict, False)
+
+
+def say_unwanted(result: Result) -> Result:
+    """The answer of a search whose evidence nobody wanted, which says so."""
+    verdict = result.verdict
+    if isinstance(verdict, Exact | PerStart):
+        verdict = _drop_certificate(verdict)
+    elif not (isinstance(verdict, Holds) and verdict.as_asked):
+        return result
+    return replace(result, verdict=verdict, notes=(*result.notes, NOT_WANTED))
 
 
 def _weaken_proof(proved: Proved, solver: str) -> Holds | Unknown:

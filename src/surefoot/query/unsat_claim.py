@@ -9,16 +9,21 @@ from typing import TypeAlias
 
 import numpy as np
 
+from surefoot.errors import Unsupported
 from surefoot.problem.network import (
     Activation,
     Affine,
     Combine,
+    Constant,
     Elementwise,
     Join,
     Network,
     Node,
     Pairing,
     Pick,
+    Shape,
+    freeze_float32,
+    freeze_indices,
 )
 from surefoot.problem.tree_ensemble import TreeEnsemble
 from surefoot.query.bounds import declared_box
@@ -26,6 +31,16 @@ from surefoot.query.formula import All, AnyOf, Formula, LinearAtom
 from surefoot.query.query import Json, Proof, Query
 from surefoot.term.linear import LinearForm, linearise_term
 from surefoot.term.value_types import Bool, Int, Real
+from surefoot_checker.kernel.network import (
+    ActivationNode,
+    AffineNode,
+    CombineNode,
+    ElementwiseNode,
+    FlatNetwork,
+    JoinNode,
+    PickNode,
+)
+from surefoot_checker.kernel.trees import TreesNode
 
 _PAIRING = {
     Pairing.ADD: "sum",
@@ -121,6 +136,37 @@ def formula_to_json(formula: Formula) -> list[object]:
 
 def network_to_json(network: Network) -> Json:
     return {"width": network.width, "nodes": [_node_to_json(n) for n in network.nodes]}
+
+
+def network_from_claim(flat: FlatNetwork) -> Network:
+    """The network that a claim writes out."""
+    return Network(flat.width, tuple(map(_node_from_claim, flat.nodes)))
+
+
+def _node_from_claim(node: object) -> Node:
+    match node:
+        case AffineNode(source, columns, weights, bias):
+            rows = np.array(weights, dtype=np.float32).reshape(len(bias), columns)
+            return Affine(source, freeze_float32(rows), freeze_float32(bias))
+        case ElementwiseNode(source, kind, constant):
+            return Elementwise(source, Constant(kind), freeze_float32(constant))
+        case ActivationNode(source, kind, parameters):
+            return Activation(source, Shape(kind), tuple(parameters))
+        case CombineNode(left, right, kind):
+            return Combine(left, right, {word: pairing for pairing, word in _PAIRING.items()}[kind])
+        case PickNode(source, indices):
+            return Pick(source, freeze_indices(indices))
+        case JoinNode(several):
+            return Join(several)
+        case TreesNode():
+            leaves = np.array(node.leaves, dtype=np.float32).reshape(-1, len(node.start))
+            places = (freeze_indices(p) for p in (node.lower, node.upper, node.roots))
+            features, thresholds = freeze_indices(node.features), freeze_float32(node.thresholds)
+            return TreeEnsemble(
+                node.source, features, thresholds, *places, freeze_float32(leaves), freeze_float32(node.start)
+            )
+        case _:
+            raise Unsupported("a node of a network that is not known")
 
 
 def _node_to_json(node: Node) -> list[object]:

@@ -7,6 +7,7 @@ be what its verdict says.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from surefoot.certify.barrier.claim import matches_barrier_claim
 from surefoot.certify.barrier.convergence import matches_convergence_claim
 from surefoot.certify.reach.claim import matches_reach_claim
 from surefoot.certify.replay import replay
+from surefoot.certify.runs.unfinished import finish_certificate, is_unfinished
 from surefoot.certify.values.claim import matches_graph_claim, matches_process_claim
 from surefoot.errors import InvalidProblem
 from surefoot.formats.model_file import LoadedModel, file_sha256, read_model, set_time_semantics
@@ -33,8 +35,18 @@ from surefoot.search.search_evidence import (
 )
 from surefoot.verdict.sentences import earlier_statement, verdict_sentences
 from surefoot.verdict.threshold import answer_threshold
-from surefoot.verdict.verdict import Exact, Found, PerStart, Proved, Violated, trace_key
+from surefoot.verdict.verdict import (
+    Certificate,
+    Exact,
+    Found,
+    Holds,
+    PerStart,
+    Proved,
+    Violated,
+    trace_key,
+)
 from surefoot.visible import make_visible
+from surefoot.work.budget import Budget
 from surefoot_checker.check import judge_certificate
 from surefoot_checker.kernel.strict_json import BadCertificate
 
@@ -87,7 +99,10 @@ def _read_again(source: Mapping[str, Any], trust_python: bool, load_study: Reloa
             raise InvalidProblem(what, fix="give a file that --json wrote")
 
 
-def judge_stored_result(stored: StoredResult, reload: Reload) -> tuple[str, str]:
+Keep = Callable[[Mapping[str, Any]], object]
+
+
+def judge_stored_result(stored: StoredResult, reload: Reload, keep: Keep | None = None) -> tuple[str, str]:
     """Accepted, rejected or not certified, and the reason; `reload` reads the problem that a source names."""
     if isinstance(stored.result.verdict, Proved):
         content = stored.result.verdict.certificate.content
@@ -108,6 +123,8 @@ def judge_stored_result(stored: StoredResult, reload: Reload) -> tuple[str, str]
         why = _value_mismatch(stored.result.verdict, stored, reload)
         content = stored.result.verdict.certificate.content
         return judge_certificate_content(content, Path()) if why is None else ("rejected", why)
+    if stored.result.unchecked is not None:
+        return _judge_unchecked(stored, stored.result.unchecked, reload, keep)
     if isinstance(stored.result.verdict, Found):
         return _judge_search(stored, stored.result.verdict, reload)
     if not isinstance(stored.result.verdict, Violated):
@@ -130,6 +147,20 @@ def judge_stored_result(stored: StoredResult, reload: Reload) -> tuple[str, str]
     return "accepted", said + (endless if stored.result.verdict.certificate else "")
 
 
+def _judge_unchecked(
+    stored: StoredResult, kept: Certificate, reload: Reload, keep: Keep | None
+) -> tuple[str, str]:
+    """What there was no time to check when the result was written."""
+    verdict = stored.result.verdict
+    if isinstance(verdict, Exact | PerStart):
+        why = _value_mismatch(replace(verdict, certificate=kept), stored, reload)
+    elif isinstance(verdict, Holds):
+        why = _problem_mismatch(kept.content, stored, reload)
+    else:
+        return "not certified", f"`{stored.kind}` carries no evidence that can be checked"
+    return judge_certificate_content(kept.content, Path(), keep) if why is None else ("rejected", why)
+
+
 def _judge_search(stored: StoredResult, found: Found, reload: Reload) -> tuple[str, str]:
     """What the evidence of a search is worth: both ends of a tipping point, or three obligations."""
     about = _load_described_problem(stored, reload)
@@ -145,14 +176,26 @@ def _judge_search(stored: StoredResult, found: Found, reload: Reload) -> tuple[s
     return judgement
 
 
-def judge_certificate_content(content: Mapping[str, Any], folder: Path) -> tuple[str, str]:
-    """The checker's word on a certificate; files are looked for where it says, then in the folder."""
+def judge_certificate_content(
+    content: Mapping[str, Any], folder: Path, keep: Keep | None = None
+) -> tuple[str, str]:
+    """The checker's word on a certificate; files are looked for where it says, then in the folder.
+
+    One that is unfinished is finished first; `keep` is called with what was accepted.
+    """
+    if is_unfinished(content):
+        finished = finish_certificate(content, Budget(), folder)
+        if isinstance(finished, str):
+            return "not certified", f"it is unfinished, and no proof was found: {finished}"
+        content = finished.content
     try:
         found = judge_certificate(dict(content), base=folder)
     except BadCertificate as error:
         return "rejected", str(error)
     if not found.accepted:
         return "rejected", found.reason
+    if keep is not None:
+        keep(content)
     lines = [
         found.claim,
         f"arithmetic: {found.arithmetic}",

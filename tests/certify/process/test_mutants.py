@@ -7,16 +7,18 @@ from random import Random
 from typing import Any
 
 import pytest
+from tests.certify.process.packed import NONE, pack_side, unpack_side
 from tests.solvers.markov.random_processes import Rows, cost_of_chain, random_rows, reach_of_chain, schedulers
 from tests.solvers.markov.written import one_of, problem
 
 from surefoot.certify.values.canonical import process_problem_to_json
 from surefoot.certify.values.claim import build_process_certificate
-from surefoot.engines.explicit import Explicit
+from surefoot.engines.explicit import Explicit, answer
 from surefoot.problem.property import Expected, Path, Probability, Property
 from surefoot.verdict.verdict import Exact
 from surefoot.work.budget import Budget
 from surefoot_checker.check import judge_certificate
+from surefoot_checker.claims.values import local_check
 from surefoot_checker.kernel.strict_json import BadCertificate
 
 Value = Fraction | None  # None: infinite
@@ -88,6 +90,9 @@ def damaged_values(content: dict[str, Any], draw: Random) -> None:
         return
     moved = _number(claim[wrong]) + (step if wrong == "low" else -step)
     claim["low"] = claim["high"] = str(moved)
+    if "rank" in side:
+        content["values"] = [damaged_packed(side, wrong, moved, step, draw)]
+        return
     match draw.randrange(4):
         case 0:  # all states the same, as an end component could claim
             side["numbers"].append(hex(int(moved * scale)))
@@ -102,8 +107,51 @@ def damaged_values(content: dict[str, Any], draw: Random) -> None:
             side["low"] = side["high"] = [len(side["numbers"]) - draw.choice((1, 2)) for _ in side["low"]]
 
 
+def damaged_packed(
+    given: dict[str, Any], wrong: str, moved: Fraction, step: Fraction, draw: Random
+) -> dict[str, Any]:
+    """The same with the ranks that would help, where there are some."""
+    side = unpack_side(given)
+    scale, count = side["scale"], len(side["state"])
+    match draw.randrange(6):
+        case 0:
+            side[wrong] = [max(0, int(moved * scale))] * count
+        case 1:
+            shift = int(step * scale) if wrong == "low" else -int(step * scale)
+            side[wrong] = [max(0, v + shift) for v in side[wrong]]
+        case 2:
+            side["low"], side["high"] = side["high"], side["low"]
+        case 3:
+            side["low"] = side["high"] = [draw.choice((0, scale)) for _ in range(count)]
+        case 4:
+            place = draw.randrange(count)
+            side["low"] = [max(0, int(moved * scale))] * count
+            side["high"] = list(side["low"])
+            side["rank"][place] = draw.choice((0, 1, count, NONE))
+        case 5:  # states that nobody needs to look at
+            keep = sorted(draw.sample(range(count), draw.randrange(1, count + 1)))
+            for name in ("state", "low", "high", "rank"):
+                side[name] = [side[name][k] for k in keep]
+            side[wrong] = [max(0, int(moved * scale))] * len(keep)
+    if draw.random() < 0.5:
+        side["rank"] = [r if r == 0 else draw.choice((r, 1, 2, count)) for r in side["rank"]]
+    return pack_side(side)
+
+
+FORMS = ("listed", "compiled", "one by one")
+
+
+@pytest.fixture(params=FORMS)
+def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Numbers for states in order, or packed ones, which are checked by functions of places or not."""
+    if request.param == "listed":
+        monkeypatch.setattr(answer, "pack_values", lambda *_: None)
+    monkeypatch.setattr(local_check, "WORTHWHILE", 0 if request.param == "compiled" else 10**9)
+    return str(request.param)
+
+
 @pytest.mark.parametrize("block", range(4))
-def test_false_claims_are_rejected(block: int) -> None:
+def test_false_claims_are_rejected(block: int, form: str) -> None:
     seen: Counter[str] = Counter()
     seed = 10_000 * block
     while seen["false"] < 75:
@@ -140,7 +188,7 @@ def test_false_claims_are_rejected(block: int) -> None:
         assert not accepted(content), (seed, kind, optimise)
 
 
-def test_an_end_component_that_claims_one() -> None:
+def test_an_end_component_that_claims_one(form: str) -> None:
     """Going round for ever never reaches the goal, though v = 1 satisfies v <= P v."""
     rows: Rows = [
         [[(Fraction(1), 1, 0)]],
@@ -160,11 +208,20 @@ def test_an_end_component_that_claims_one() -> None:
         assert certificate is not None
         content = deepcopy(dict(certificate.content))
         assert accepted(content)
-        side = content["values"][0]
-        side["numbers"].append(side["scale"])
-        ones = [len(side["numbers"]) - 1] * side["states"]
         content["claim"]["low"] = content["claim"]["high"] = 1
-        content["values"] = [{**side, "low": ones, "high": ones}]
-        found = judge_certificate(content)
-        assert not found.accepted
-        assert "ranking" in found.reason or optimise == "min"
+        side = content["values"][0]
+        if form == "listed":
+            side["numbers"].append(side["scale"])
+            ones = [len(side["numbers"]) - 1] * side["states"]
+            content["values"] = [{**side, "low": ones, "high": ones}]
+            tried = [content]
+        else:
+            plain = unpack_side(side)
+            ones = [plain["scale"]] * len(plain["low"])
+            around = [[r if r == 0 else rank for r in plain["rank"]] for rank in (1, 2, NONE)]
+            tried = [
+                {**content, "values": [pack_side({**plain, "low": ones, "high": ones, "rank": ranks})]}
+                for ranks in (plain["rank"], *around)
+            ]
+        for attempt in tried:
+            assert not judge_certificate(attempt).accepted

@@ -62,6 +62,22 @@ def prove_run_certificate(
     that states differ where this helps and is allowed; pairs are added as solutions in which they do not
     differ are met.
     """
+    _, behind = rules_and_network(problem.policy)
+    network = None if behind is None else behind.network
+    return prove_written_problem(network, written, argument, budget, arithmetic, aid, simple=simple)
+
+
+def prove_written_problem(
+    network: Network | None,
+    written: Mapping[str, Any],
+    argument: ProofArgument,
+    budget: Budget,
+    arithmetic: str = "float32",
+    aid: ProofAid | None = None,
+    *,
+    simple: bool = True,
+) -> Certificate | str:
+    """The same, of a canonical problem alone; `network`: the one in it."""
     aid = ProofAid() if aid is None else aid
     try:
         read = read_canonical_problem(written, FileLocations(Path()))
@@ -70,7 +86,7 @@ def prove_run_certificate(
         while True:
             said = argument_to_json(argument, aid, read, different)
             try:
-                shown = _prove_obligations(problem, read, said, before, budget, arithmetic)
+                shown = _prove_obligations(network, read, said, before, budget, arithmetic)
                 break
             except _ObligationMet as met:
                 more = [pair for pair in met.equal if pair not in different]
@@ -95,7 +111,7 @@ def run_certificate_content(
 
 
 def _prove_obligations(
-    problem: Problem,
+    network: Network | None,
     read: Read,
     said: Mapping[str, Any],
     before: dict[tuple[str, int], list[dict[str, Any]]],
@@ -103,8 +119,6 @@ def _prove_obligations(
     arithmetic: str,
 ) -> list[dict[str, Any]]:
     """A proof of every obligation; `Unsupported` says which one has none."""
-    _, behind = rules_and_network(problem.policy)
-    network = None if behind is None else behind.network
     wanted: list[RunObligation] = []
     for obligation in enumerate_obligations(read, read_run_argument(said)):
         wanted.append(obligation)

@@ -5,7 +5,7 @@ With `--problem MODEL`: what a foreign certificate is worth.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import chdir
 from functools import partial
 from pathlib import Path
@@ -36,7 +36,7 @@ CODES = {"accepted": 0, "rejected": 1, "not certified": 3}
 @workers_flag
 @seed_flag
 @json_flag("What was found of somebody else's barriers.")
-@click.option("--certificate", metavar="FILE", help="Write the proof for somebody else's barriers.")
+@click.option("--certificate", metavar="FILE", help="Write the certificate that was accepted, finished.")
 @quiet_flag
 def certify(
     result: Path,
@@ -64,16 +64,32 @@ def certify(
         return _certify_foreign_barriers(
             result, problem, seconds, seed, json_path, certificate, quiet, trust_python
         )
-    others = {"--seed": "seed", "--json": "json_path", "--certificate": "certificate"}
+    others = {"--seed": "seed", "--json": "json_path"}
     refuse_given_options(others, "without --problem: it is about somebody else's barriers")
+    check_output_files({"--certificate": certificate}, [result])
     try:
-        return _certify_file(result, base, trust_python)
+        return _certify_file(result, base, trust_python, _writer(certificate, quiet))
     except api.Late:
         _print_judgement("not certified", result.name, "the time ended before it was checked")
         return CODES["not certified"]
 
 
-def _certify_file(result: Path, base: Path | None, trust_python: bool) -> int:
+Keep = Callable[[Mapping[str, Any]], object]
+
+
+def _writer(path: str | None, quiet: bool) -> Keep | None:
+    """Who writes a certificate that was accepted."""
+    if path is None:
+        return None
+
+    def keep(content: Mapping[str, Any]) -> None:
+        seen = api.certificate_relative_to(content, Path(path).parent)
+        deliver_file(path, lambda: api.compact_json(seen, path), quiet)
+
+    return keep
+
+
+def _certify_file(result: Path, base: Path | None, trust_python: bool, keep: Keep | None) -> int:
     """The exit code for all results of a file, or for the certificate that it is."""
     worst = 0
     near = base or result.parent
@@ -82,7 +98,7 @@ def _certify_file(result: Path, base: Path | None, trust_python: bool) -> int:
         fix = "say what they are about: --problem MODEL"
         raise api.InvalidProblem("barriers of somebody else", fix=fix, where=str(result))
     if isinstance(data, dict) and "surefoot-certificate" in data:
-        word, why = api.judge_certificate_content(data, near)
+        word, why = api.judge_certificate_content(data, near, keep)
         _print_judgement(word, result.name, why)
         return CODES[word]
     if isinstance(data, dict) and "certified" in data and "verdict" not in data:
@@ -95,7 +111,9 @@ def _certify_file(result: Path, base: Path | None, trust_python: bool) -> int:
         folder = _input_folder(stored, [base] if base is not None else [result.parent, Path()])
         try:
             with chdir(folder):  # so that every name means what it meant when the result was written
-                word, why = api.judge_stored_result(stored, partial(load_source, trust_python=trust_python))
+                word, why = api.judge_stored_result(
+                    stored, partial(load_source, trust_python=trust_python), keep
+                )
         except KeyboardInterrupt:
             print_line(api.interruption_note(number, len(results), "results"))
             return 130

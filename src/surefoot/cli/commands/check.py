@@ -61,6 +61,9 @@ SPLITS = 24  # predicates that are tried for a page, if nothing else is asked fo
     "--certificate", metavar="FILE", help="Write the certificate of a proof (one property; .gz packs it)."
 )
 @click.option(
+    "--no-certificate", is_flag=True, help="Search only: what is proved stays the word of the solver."
+)
+@click.option(
     "--graph",
     metavar="FILE",
     help="Write the abstract graph of `predicates` as .dot, .json or a page (.html).",
@@ -101,6 +104,7 @@ def check(
     png: str | None,
     axes: str | None,
     certificate: str | None,
+    no_certificate: bool,
     graph: str | None,
     splits: int | None,
     witnesses: int | None,
@@ -124,6 +128,8 @@ def check(
         refuse_given_options({"--splits": "splits"}, "without --graph, --report or --json, which show them")
     if axes is not None and svg is None and png is None:
         refuse_given_options({"--axes": "axes"}, "without --svg or --png")
+    if no_certificate and (certificate or abstract is not None or assume_invariant is not None):
+        refuse_option("--no-certificate", "certificates are what --certificate and indirect proofs are made of")
     if abstract is not None and assume_invariant is not None:
         raise api.InvalidProblem(
             "--abstract and --assume-invariant do not go together", fix="give one of them"
@@ -168,7 +174,7 @@ def check(
             result = _verify_indirectly(problem, abstract, assume_invariant, asking)
         else:
             result = api.verify_without_objection(
-                problem, engines, budget, loaded.inputs, source, named=named
+                problem, engines, budget, loaded.inputs, source, named=named, certificates=not no_certificate
             )
         if witnesses is not None:
             result = api.with_witnesses(problem, result, witnesses, budget)

@@ -232,6 +232,7 @@ def result_from_json(data: object) -> StoredResult:
         timings={name: node.seconds() for name, node in top.key("timings").fields().items()},
         notes=top.key("notes").texts(),
         source=top.key("source").table(),
+        unchecked=_parse_certificate(top.key("unchecked")) if "unchecked" in data else None,
         witnesses=_read_witnesses(top) if "witnesses" in data else (),
     )
     words = top.key("property").text() if "property" in data else None

@@ -111,6 +111,7 @@ def result_to_json(result: Result, annotations: Sequence[Annotation | None] = ()
         "timings": dict(result.timings),
         "notes": list(result.notes),
         "source": normalise_json(result.source),
+        **({} if result.unchecked is None else {"unchecked": _certificate_to_json(result.unchecked)}),
         **({} if result.fault is None else {"fault": fault_finding_to_json(result.fault)}),
         **({"witnesses": [_trace_to_json(t) for t in result.witnesses]} if result.witnesses else {}),
     }

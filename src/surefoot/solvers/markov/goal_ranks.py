@@ -16,6 +16,7 @@ from surefoot.solvers.markov.integer_vectors import integer_weights, sum_rows
 from surefoot.solvers.markov.qualitative import NEVER, MarkovGraph
 from surefoot.solvers.markov.sound_sweeps import rounding_error
 
+PART = 1 << 20  # choices that are looked at together
 Ranks = NDArray[np.int64]
 
 
@@ -64,12 +65,20 @@ def _surely_kept(
     graph: MarkovGraph, values: NDArray[np.float64], rewards: NDArray[np.int32] | None, *, rising: bool
 ) -> NDArray[np.bool_]:
     """The same of values that are floats: their means are off by a small factor."""
-    markov = graph.markov
+    markov, error = graph.markov, rounding_error(graph.markov)
     numbers = np.array([float(v) for v in markov.values])
-    parts = values[markov.targets]
-    if rewards is not None:
-        parts += numbers[rewards]
-    parts *= numbers[markov.weights]
-    after = np.add.reduceat(parts, markov.outcomes[:-1]) if len(markov.outcomes) > 1 else np.zeros(0)
-    error, own = rounding_error(markov), values[graph.owners]
-    return after * (1.0 - error) >= own if rising else after * (1.0 + error) <= own
+    kept = np.zeros(len(markov.outcomes) - 1, dtype=np.bool_)
+    own = np.repeat(values, np.diff(markov.choices))
+    for first in range(0, len(kept), PART):
+        end = min(first + PART, len(kept))
+        begin, stop = markov.outcomes[first], markov.outcomes[end]
+        parts = values[markov.targets[begin:stop]]
+        if rewards is not None:
+            parts += numbers[rewards[begin:stop]]
+        parts *= numbers[markov.weights[begin:stop]]
+        after = np.add.reduceat(parts, markov.outcomes[first:end] - begin)
+        if rising:
+            kept[first:end] = after * (1.0 - error) >= own[first:end]
+        else:
+            kept[first:end] = after * (1.0 + error) <= own[first:end]
+    return kept

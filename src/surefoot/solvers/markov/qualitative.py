@@ -14,7 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.query.markov import Markov
+from surefoot.solvers.markov.rank_kernel import sweep_ranks
 
+MANY = 500_000  # outcomes: from there on ranks are found in machine code, without turning arrows round
 NEVER = -1  # the rank of a state that is on no level
 
 
@@ -41,6 +43,10 @@ class MarkovGraph:
     def rows(self) -> NDArray[np.int64]:
         return self.markov.rows()
 
+    @property
+    def is_large(self) -> bool:
+        return len(self.markov.targets) >= MANY
+
     @cached_property
     def _backward(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """For each state where its incoming choices begin, and these."""
@@ -63,6 +69,8 @@ class MarkovGraph:
         self, goal: NDArray[np.bool_], through: NDArray[np.bool_], allowed: NDArray[np.bool_] | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Ranks of the states with some way to the goal, and a choice for each that may lower the rank."""
+        if self.is_large and (swept := sweep_ranks(self.markov, goal, through, allowed, must=False)):
+            return swept
         rank = np.full(self.markov.states, NEVER, dtype=np.int64)
         step = np.full(self.markov.states, NEVER, dtype=np.int64)
         frontier = np.flatnonzero(goal)
@@ -80,10 +88,14 @@ class MarkovGraph:
             step[frontier] = ways[fresh][first]
         return rank, step
 
-    def must_reach(self, goal: NDArray[np.bool_], through: NDArray[np.bool_]) -> NDArray[np.int64]:
+    def must_reach(
+        self, goal: NDArray[np.bool_], through: NDArray[np.bool_], allowed: NDArray[np.bool_] | None = None
+    ) -> NDArray[np.int64]:
         """Ranks of the states where every choice has an outcome of lower rank: the goal is not avoided."""
-        open_choices = np.bincount(self.owners, minlength=self.markov.states)
-        seen = np.zeros(len(self.owners), dtype=np.bool_)
+        if self.is_large and (swept := sweep_ranks(self.markov, goal, through, allowed, must=True)):
+            return swept[0]
+        seen = np.zeros(len(self.owners), dtype=np.bool_) if allowed is None else ~allowed
+        open_choices = np.bincount(self.owners[~seen], minlength=self.markov.states)
         rank = np.full(self.markov.states, NEVER, dtype=np.int64)
         frontier = np.flatnonzero(goal)
         rank[frontier] = 0
@@ -105,33 +117,16 @@ class MarkovGraph:
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Ranks of the states where some way to choose reaches the goal almost surely, and its choices."""
         inside = np.ones(self.markov.states, dtype=np.bool_)
-        live = np.ones(len(self.owners), dtype=np.bool_)  # choices that stay inside
+        live = np.ones(len(self.markov.outcomes) - 1, dtype=np.bool_)  # choices that stay inside
         while True:
             rank, step = self.can_reach(goal, through & inside, live)
             found = rank != NEVER
             if (found == inside).all():
                 return rank, step
-            lost = np.flatnonzero(inside & ~found)
-            inside = found
-            self._drop_forced_states(goal, inside, live, lost)
-
-    def _drop_forced_states(
-        self,
-        goal: NDArray[np.bool_],
-        inside: NDArray[np.bool_],
-        live: NDArray[np.bool_],
-        lost: NDArray[np.int64],
-    ) -> None:
-        """Take away the choices that may lead to a lost state, and the states that have no other, and so on."""
-        left = np.bincount(self.owners[live], minlength=self.markov.states)
-        while len(lost):
-            ways = self.incoming_choices(lost)
-            ways = ways[live[ways]]
-            live[ways] = False
-            touched, counts = np.unique(self.owners[ways], return_counts=True)
-            left[touched] -= counts
-            lost = touched[(left[touched] == 0) & inside[touched] & ~goal[touched]]
-            inside[lost] = False
+            lost, inside = inside & ~found, found
+            forced = self.must_reach(lost, inside & ~goal, live)  # no choice avoids the lost ones
+            inside &= forced == NEVER
+            live &= self.closed_choices(inside)
 
     def prob1_forall(self, goal: NDArray[np.bool_], through: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """The states from which every way to choose reaches the goal almost surely."""

@@ -50,6 +50,8 @@ def unfold_rewards(
 
     Without counters it is enough that nothing is left out: if the time is over all states are taken.
     """
+    if not counters and _ends_where_decided(markov, closed):
+        return UnfoldedProcess(markov, np.arange(markov.states), np.zeros((markov.states, 0), dtype=np.int64))
     sizes = [c.most + 1 for c in counters]
     total = int(np.prod(np.array([1, *sizes], dtype=object)))
     if markov.states * total > LARGEST:
@@ -71,6 +73,13 @@ def unfold_rewards(
         seen[fresh] = True
         frontier = np.unique(fresh)
     return _build_unfolding(markov, counters, sizes, total, np.flatnonzero(seen), closed)
+
+
+def _ends_where_decided(markov: Markov, closed: IsClosed) -> bool:
+    """Has exploration itself stopped at every closed state? Then nothing is to be left out."""
+    everything = np.arange(markov.states, dtype=np.int64)
+    decided = closed(everything, np.zeros((markov.states, 0), dtype=np.int64))
+    return not (decided & ((np.diff(markov.choices) > 0) | markov.cut)).any()
 
 
 def _split_keys(

@@ -45,7 +45,7 @@ def solve_expected_reward(graph: MarkovGraph, asked: Accumulate, wish: Precision
     sure_rank, sure_step = graph.prob1_exists(asked.until, anywhere)
     if asked.optimise == "max" or signed:
         finite = graph.prob1_forall(asked.until, anywhere)
-        usable = np.ones(len(graph.owners), dtype=np.bool_)
+        usable = np.ones(len(markov.outcomes) - 1, dtype=np.bool_)
         if signed and not finite.all():
             why = "a reward is negative and the goal may be missed, where sums need not have a limit"
             raise GoalMayBeMissed(f"{why}; with a number of steps they do")
@@ -91,29 +91,29 @@ def _goal_avoiding_choices(
 def solve_until(graph: MarkovGraph, asked: Until, wish: Precision) -> MarkovAnswer:
     markov = graph.markov
     through = asked.left & ~asked.right
-    everything = np.ones(len(graph.owners), dtype=np.bool_)
-    scheduler = np.full(markov.states, NEVER, dtype=np.int64)
-    component = np.full(markov.states, -1, dtype=np.int64)
+    everything = np.ones(len(markov.outcomes) - 1, dtype=np.bool_)
+    nowhere = np.zeros(markov.states, dtype=np.bool_)
+    rank, step = graph.can_reach(asked.right, through)
     if asked.optimise == "max":
         sure_rank, sure_step = graph.prob1_exists(asked.right, through)
         one = sure_rank != NEVER
-        rank, step = graph.can_reach(asked.right, through)
         states = (rank != NEVER) & ~one
-        scheduler[one] = sure_step[one]
     else:
         zero = graph.must_reach(asked.right, through) == NEVER
         one = graph.prob1_forall(asked.right, through)
         states = ~zero & ~one
-        rank, step = graph.can_reach(asked.right, through)
+    if not wish.exact:
+        swept = OpenProcess(markov, asked.optimise, states, one, everything, None)
+        if (quick := _sweep_in_time(swept, wish, nowhere)) is not None:
+            return quick
+    scheduler = np.full(markov.states, NEVER, dtype=np.int64)
+    component = np.full(markov.states, -1, dtype=np.int64)
+    if asked.optimise == "max":
+        scheduler[one] = sure_step[one]
+        component = maximal_end_components(graph, states)
+    else:
         avoiding = np.flatnonzero(graph.closed_choices(zero) & zero[graph.owners])
         scheduler[graph.owners[avoiding]] = avoiding
-    if not wish.exact:
-        nothing = np.zeros(markov.states, dtype=np.bool_)
-        swept = OpenProcess(markov, asked.optimise, states, one, everything, None)
-        if (quick := _sweep_in_time(swept, wish, nothing)) is not None:
-            return quick
-    if asked.optimise == "max":
-        component = maximal_end_components(graph, states)
     idle = (scheduler == NEVER) & (np.diff(markov.choices) > 0)
     scheduler[idle] = markov.choices[:-1][idle]
     question = BellmanEquation(
@@ -127,7 +127,7 @@ def solve_until(graph: MarkovGraph, asked: Until, wish: Precision) -> MarkovAnsw
         rank,
         step,
     )
-    found = solve_bellman_equation(question, wish, scheduler, np.zeros(markov.states, dtype=np.bool_))
+    found = solve_bellman_equation(question, wish, scheduler, nowhere)
     # Bounds above 1 by a hair are still bounds, but not beside states whose bound is exactly 1.
     return replace(found, high=np.minimum(found.high, found.scale))
 
