@@ -20,11 +20,9 @@ import numpy as np
 
 from surefoot.engines.predicates.symbolic.conditions import split_clause
 from surefoot.engines.predicates.symbolic.cubes import (
-    EVERYTHING,
     Cube,
     Number,
     Point,
-    bound_linear_form,
     cube_of,
     intersect_cubes,
     kind_range,
@@ -46,6 +44,7 @@ class _Conjunction:
     atoms: Bits
     clauses: tuple[tuple[_Conjunction, ...], ...]
     open: bool  # it says something of outputs too
+    speaks: bool  # it mentions outputs, here or further inside
 
     def is_possible(self, false: Bits) -> bool:
         return not self.atoms & false and all(
@@ -60,6 +59,10 @@ class _Conjunction:
         )
 
 
+_ABOUT_OUTPUTS = _Conjunction(0, (), True, True)
+_NOTHING_SAID = _Conjunction(0, (), False, True)
+
+
 @dataclass(slots=True)
 class ClauseIndex:
     """Clauses by identity, and the matrix of the comparisons in them. It grows as new ones are met."""
@@ -67,6 +70,8 @@ class ClauseIndex:
     names: tuple[str, ...]  # of state and chosen values, not of outputs
     kinds: Kinds
     numbers: dict[str, int] = field(init=False)
+    outputs_have_ends: bool = field(init=False)
+    ends: dict[str, tuple[float, float]] = field(default_factory=dict)  # of outputs
     known: dict[tuple[object, ...], int] = field(default_factory=dict)
     rows: list[tuple[Array, float, Relation]] = field(default_factory=list)
     parts: dict[int, tuple[Formula, _Conjunction]] = field(default_factory=dict)
@@ -75,6 +80,8 @@ class ClauseIndex:
 
     def __post_init__(self) -> None:
         self.numbers = {n: i for i, n in enumerate(self.names)}
+        others = (kind_range(k) for n, k in self.kinds.items() if n not in self.numbers)
+        self.outputs_have_ends = any(end is not None for ends in others for end in ends)
 
     def settle(self, cube: Cube) -> Cube | None:
         """The same points, without the clauses that all points of the box satisfy; None: there are none.
@@ -109,6 +116,9 @@ class ClauseIndex:
             if done:
                 break
         return replace(cube, clauses=tuple(several))
+
+    def settle_all(self, several: Iterable[Cube]) -> list[Cube]:
+        return [made for cube in several if (made := self.settle(cube)) is not None]
 
     def demand(self, condition: Formula, cube: Cube) -> Cube | None:
         """The cube where the condition holds too."""
@@ -146,6 +156,15 @@ class ClauseIndex:
             found.append([*rests, *unsettled_clauses(left, point)])
         return found
 
+    def without_outputs(self, cube: Cube) -> Cube:
+        """What is demanded of state and chosen values alone."""
+        box = {n: ends for n, ends in cube.box.items() if n in self.numbers}
+        rows = (r for r in cube.rows if all(n in self.numbers for n, _ in r.linear.coefficients))
+        return Cube(box, tuple(rows), tuple(c for c in cube.clauses if not self.speaks_of_outputs(c)))
+
+    def speaks_of_outputs(self, clause: AnyOf) -> bool:
+        return any(part.speaks for part in self._clause(clause))
+
     def _clause(self, clause: AnyOf) -> tuple[_Conjunction, ...]:
         known = self.clauses.get(id(clause))
         if known is None:  # the clause is kept, so that its identity stays its own
@@ -153,6 +172,8 @@ class ClauseIndex:
         return known[1]
 
     def _part(self, part: Formula) -> _Conjunction:
+        if isinstance(part, LinearAtom) and part.linear.coefficients[0][0] not in self.numbers:
+            return _NOTHING_SAID if self._always_holds(part) else _ABOUT_OUTPUTS  # there are very many
         known = self.parts.get(id(part))
         if known is None:
             known = self.parts[id(part)] = part, self._compile_part(part)
@@ -160,14 +181,30 @@ class ClauseIndex:
 
     def _compile_part(self, part: Formula) -> _Conjunction:
         atoms, clauses = _top_level([part])
-        bits, is_open = 0, False
+        bits, is_open, speaks = 0, False, False
         for atom in atoms:
             if all(n in self.numbers for n, _ in atom.linear.coefficients):
                 bits |= 1 << self._atom(atom)
             else:
-                _, high = bound_linear_form(atom.linear, EVERYTHING, self.kinds)
-                is_open |= atom.relation is Relation.EQ or high is None or high >= 0
-        return _Conjunction(bits, tuple(self._clause(c) for c in clauses), is_open)
+                is_open = is_open or not self._always_holds(atom)
+                speaks = True
+        inner = tuple(self._clause(c) for c in clauses)
+        speaks |= any(part.speaks for clause in inner for part in clause)
+        return _Conjunction(bits, inner, is_open, speaks)
+
+    def _always_holds(self, atom: LinearAtom) -> bool:
+        """Do the ranges of the outputs say so, by more than rounding?"""
+        if not self.outputs_have_ends:
+            return False
+        most = size = 0.0
+        for name, factor in ((*atom.linear.coefficients, ("", atom.linear.constant))):
+            if name and name not in self.ends:
+                low, high = kind_range(self.kinds[name])
+                self.ends[name] = -inf if low is None else float(low), inf if high is None else float(high)
+            low, high = self.ends[name] if name else (1.0, 1.0)
+            end = float(factor) * (high if factor > 0 else low) if factor else 0.0
+            most, size = most + end, size + abs(end)
+        return atom.relation is not Relation.EQ and most < -ROUNDING * size
 
     def _atom(self, atom: LinearAtom) -> int:
         linear = atom.linear

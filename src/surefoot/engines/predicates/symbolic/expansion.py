@@ -27,7 +27,6 @@ from surefoot.engines.predicates.symbolic.step_queries import StepQueries
 from surefoot.engines.predicates.symbolic.transition_cubes import (
     Predicate,
     TransitionCube,
-    drop_names,
     predicate_precondition,
     successor_point,
 )
@@ -139,7 +138,7 @@ class Expansion:
                 if (key, number) in self.known or self._was_impossible(key, number):
                     self.known.setdefault((key, number), frozenset())
                     continue
-                here = meet_cube_sets(inside, (way.cube,), self.kinds)
+                here = self.space.index.settle_all(meet_cube_sets(inside, (way.cube,), self.kinds))
                 if here:
                     branches.append(SuccessorBranch(key, number, self._places(way, key), {}, here))
                 else:
@@ -244,7 +243,7 @@ class Expansion:
             doubtful = [b for b in doubtful if any(map(self.space.mentions_outputs, b.cubes))]
             kind = f"{what} without network"
             sure += self._possible(silent, [b.cubes for b in silent], kind, False, True)
-            plain = [[drop_names(c, self.space.outputs) for c in b.cubes] for b in doubtful]
+            plain = [[self.space.index.without_outputs(c) for c in b.cubes] for b in doubtful]
             doubtful = self._possible(doubtful, plain, kind, False, False)
         if "relaxed" in self.tests:
             doubtful = self._possible(doubtful, [b.cubes for b in doubtful], f"{what}, relaxed", True, False)
@@ -283,7 +282,7 @@ class Expansion:
             return
         asked: list[tuple[SuccessorBranch, int, bool, Cube]] = []
         for branch in branches:
-            plain = [drop_names(c, self.space.outputs) for c in branch.cubes]
+            plain = [self.space.index.without_outputs(c) for c in branch.cubes]
             for index in range(len(self.predicates)):
                 for value in (True, False):
                     for cube in meet_cube_sets(plain, self._before(branch.way, index, value), self.kinds):

@@ -10,7 +10,6 @@ from itertools import product
 
 from surefoot.engines.predicates.dynamics import Dynamics, OutOfTime
 from surefoot.engines.predicates.listed_starts import listed_starts
-from surefoot.engines.predicates.symbolic.conditions import condition_to_cubes
 from surefoot.engines.predicates.symbolic.cubes import Cube, Point, bounds_to_rows, meet_cube_sets
 from surefoot.engines.predicates.symbolic.expansion import AbstractKey, Expansion
 from surefoot.engines.predicates.symbolic.external_solvers import SolversByTest, require_solver_support
@@ -18,6 +17,7 @@ from surefoot.engines.predicates.symbolic.step_queries import step_queries
 from surefoot.engines.predicates.symbolic.transition_cubes import (
     ChoiceClauses,
     TransitionCube,
+    few_cubes,
     step_cases,
     transition_cubes,
     unsafe_cubes,
@@ -155,9 +155,9 @@ def question_objection(
         ways = [TransitionCube(c.step, "", c.guard, c.guard, c.after) for c in cases[:1]]
         require_solver_support(asked.about, asked.answerers, [way.cube for way in ways])
         if listed_starts(dynamics) is None:
-            condition_to_cubes(dynamics.initial, dynamics.kinds, budget)
+            few_cubes(dynamics.initial, dynamics, frozenset(dynamics.kinds), budget)
         for case in (*dynamics.bad, *dynamics.trouble):
-            condition_to_cubes(case.about, dynamics.kinds, budget, undivided=frozenset(dynamics.outputs))
+            few_cubes(case.about, dynamics, frozenset(dynamics.outputs), budget)
     except SurefootError as error:
         return str(error)
     return None
@@ -182,7 +182,7 @@ def symbolic_search(
         same = {n: variable_form(n) for n in dynamics.scalars}
         extra = tuple(
             TransitionCube(-1, "start", c, c, same)
-            for c in condition_to_cubes(dynamics.initial, kinds, budget)
+            for c in few_cubes(dynamics.initial, dynamics, frozenset(kinds), budget)
         )
     else:
         starts = [

@@ -213,7 +213,7 @@ def _refinement_predicate(
     expansion, dynamics = search.expansion, search.dynamics
     step = dynamics.steps[way.step]
     fixed = _state_cube(expansion, stuck)
-    if intersect_cubes(fixed, way.guard, expansion.kinds) is None:
+    if not expansion.space.index.settle_all(meet_cube_sets([fixed], [way.guard], expansion.kinds)):
         return _separating_predicate(search, "guard", stuck, going, [step.guard, *step.after.values()])
     after = {**stuck, **successor_point(stuck, way)}
     wrong = [p for p, bit in zip(expansion.predicates, target.bits, strict=True) if p.at(after) != bit]

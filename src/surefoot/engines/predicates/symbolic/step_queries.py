@@ -24,7 +24,6 @@ from surefoot.engines.predicates.symbolic.cubes import (
     fraction_bounds,
     integer_names,
     name_bounds,
-    names_in_formula,
 )
 from surefoot.engines.predicates.symbolic.external_solvers import (
     SolversByTest,
@@ -117,9 +116,7 @@ class StepQueries:
 
     def mentions_outputs(self, cube: Cube) -> bool:
         in_rows = any(n in self.outputs for row in cube.rows for n, _ in row.linear.coefficients)
-        return in_rows or any(
-            not names_in_formula(clause).isdisjoint(self.outputs) for clause in cube.clauses
-        )
+        return in_rows or any(map(self.index.speaks_of_outputs, cube.clauses))
 
     def _natively(self, cubes: Sequence[Cube], relaxed: bool) -> list[Reply]:
         found = answer_batch_queries(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import gcd, lcm
 
@@ -20,14 +20,13 @@ from surefoot.engines.predicates.symbolic.cubes import (
     MOST,
     Cube,
     Point,
-    atoms_of,
+    bound_linear_form,
     cube_of,
     cube_precondition,
     evaluate_linear_form,
     integer_names,
     intersect_cubes,
     kind_range,
-    names_in_formula,
     satisfies_cube,
 )
 from surefoot.errors import Unsupported
@@ -42,8 +41,11 @@ from surefoot.query.formula import (
 )
 from surefoot.term.interval import Kinds
 from surefoot.term.linear import LinearForm, scale_form, term_from_linear, variable_form
-from surefoot.term.term import TRUE, Apply, Op, Term, Var, split_conjunction
+from surefoot.term.term import TRUE, Apply, Op, Term, Var
 from surefoot.work.budget import Budget
+
+
+_ONE, _MINUS_ONE = Fraction(1), Fraction(-1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +119,16 @@ class StepCase:
 
 
 def step_cases(dynamics: Dynamics, clock: Budget) -> list[StepCase]:
-    """Every linear case of every step, whatever the policy picks; raises `OutOfTime`."""
+    """Every linear case of every step, whatever the policy picks; raises `OutOfTime`.
+
+    Disjunctions of a guard stay clauses: "not yet at the goal" would multiply all steps.
+    """
     found: list[StepCase] = []
+    names = frozenset(dynamics.kinds)
     for number, step in enumerate(dynamics.steps):
         if clock.is_spent():
             raise OutOfTime
-        guards: list[Cube] = list(condition_to_cubes(step.guard, dynamics.kinds, clock))
+        guards = list(condition_to_cubes(step.guard, dynamics.kinds, clock, undivided=names))
         cases = _update_cases(dynamics, step.after, guards, clock)
         found += [StepCase(number, guard, after) for guard, after in cases]
     return found
@@ -138,7 +144,7 @@ def transition_cubes(
             raise OutOfTime
         step = dynamics.steps[case.step]
         if (cube := choices.demand(step.choice, case.guard)) is not None:
-            plain = drop_names(cube, dynamics.outputs)
+            plain = choices.index.without_outputs(cube)
             found.append(TransitionCube(case.step, step.label, cube, plain, case.after))
     return tuple(found)
 
@@ -155,7 +161,6 @@ class ChoiceClauses:
     outputs: frozenset[str]
     whole: frozenset[str] = field(init=False)
     made: dict[int, tuple[Term, Formula]] = field(default_factory=dict)
-    parts: dict[int, tuple[Term, Formula]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.whole = integer_names(self.index.kinds)
@@ -165,27 +170,24 @@ class ChoiceClauses:
         if choice == TRUE:
             return cube
         if id(choice) not in self.made:
-            self.made[id(choice)] = choice, self._conjunction(choice)
+            self.made[id(choice)] = choice, self._formula(choice)
         return self.index.demand(self.made[id(choice)][1], cube)
 
-    def _conjunction(self, choice: Term) -> Formula:
-        return conjoin_formulas(
-            disjoin_formulas(map(self._part, part.args))
-            if isinstance(part, Apply) and part.op is Op.OR
-            else self._part(part)
-            for part in split_conjunction(choice)
-        )
-
-    def _part(self, part: Term) -> Formula:
-        match part:
+    def _formula(self, term: Term) -> Formula:
+        """The normal form, put together of those of parts that occur in others too."""
+        match term:
             case Apply(Op.LE, (Var(left), Var(right))) if {left, right} <= self.outputs:
-                signs = ((left, Fraction(1)), (right, Fraction(-1)))
+                signs = ((left, _ONE), (right, _MINUS_ONE))
                 return LinearAtom(LinearForm(signs), Relation.LE) if left != right else All()
+            case Apply(Op.AND, parts):
+                return conjoin_formulas(map(self._formula, parts))
+            case Apply(Op.OR, parts):
+                return disjoin_formulas(map(self._formula, parts))
             case _:
-                if id(part) not in self.parts:
-                    made = sharpen_integer_atoms(condition_to_formula(part, self.index.kinds), self.whole)
-                    self.parts[id(part)] = part, made
-                return self.parts[id(part)][1]
+                if id(term) not in self.made:
+                    found = sharpen_integer_atoms(condition_to_formula(term, self.index.kinds), self.whole)
+                    self.made[id(term)] = term, found
+                return self.made[id(term)][1]
 
 
 def _update_cases(
@@ -221,15 +223,14 @@ def _update_cases(
 
 def _within_range(cube: Cube, name: str, value: LinearForm, kinds: Kinds) -> Cube | None:
     """Where the new value is one of its variable's range."""
+    low, high = bound_linear_form(value, cube, kinds)
+    least, most = kind_range(kinds[name])
+    if (least is None or (low is not None and least <= low)) and (
+        most is None or (high is not None and high <= most)
+    ):
+        return cube
     within = cube_precondition(Cube({name: kind_range(kinds[name])}, ()), {name: value}, kinds)
     return None if within is None else intersect_cubes(cube, within, kinds)
-
-
-def drop_names(cube: Cube, names: Iterable[str]) -> Cube:
-    """The comparisons and clauses that do not mention these names."""
-    left = set(names)
-    kept: list[LinearAtom] = [a for a in atoms_of(cube) if not left & {n for n, _ in a.linear.coefficients}]
-    return replace(cube_of(kept), clauses=tuple(c for c in cube.clauses if not left & names_in_formula(c)))
 
 
 def predicate_precondition(
@@ -240,6 +241,16 @@ def predicate_precondition(
     return [cube for cube in several if cube is not None]
 
 
+def few_cubes(
+    condition: Term, dynamics: Dynamics, undivided: frozenset[str], clock: Budget
+) -> tuple[Cube, ...]:
+    """The alternatives of a condition; where they are many, clauses about some names are not multiplied out."""
+    try:
+        return condition_to_cubes(condition, dynamics.kinds, clock, most=FEW)
+    except Unsupported:
+        return condition_to_cubes(condition, dynamics.kinds, clock, undivided=undivided)
+
+
 def unsafe_cubes(
     cases: Iterable[UnsafeCase], dynamics: Dynamics, choices: ChoiceClauses, clock: Budget
 ) -> Iterator[Cube]:
@@ -247,14 +258,9 @@ def unsafe_cubes(
 
     Where they are many, clauses about outputs are not multiplied out.
     """
-    kinds, outputs = dynamics.kinds, frozenset(dynamics.outputs)
     for case in cases:
         if clock.is_spent():
             raise OutOfTime
-        try:
-            about = condition_to_cubes(case.about, kinds, clock, most=FEW)
-        except Unsupported:
-            about = condition_to_cubes(case.about, kinds, clock, undivided=outputs)
-        for cube in about:
+        for cube in few_cubes(case.about, dynamics, frozenset(dynamics.outputs), clock):
             if (made := choices.demand(case.choice, cube)) is not None:
                 yield made
