@@ -11,7 +11,8 @@ from tests.conftest import unavailable
 
 from surefoot.errors import InvalidProblem, MissingBackend, Unsupported
 from surefoot.work.child import WorkerDied
-from surefoot.work.worker_pool import ProcessPool, RayPool, SerialPool, WorkerPool
+from surefoot.work.ray_pool import RayPool
+from surefoot.work.worker_pool import LostQuestion, ProcessPool, SerialPool, WorkerPool
 
 
 def multiplier(by: int) -> Callable[[int], int]:
@@ -73,7 +74,7 @@ def test_errors_and_deaths_come_through() -> None:
 
 
 def test_ray_is_named_when_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("surefoot.work.worker_pool.find_spec", lambda _: None)
+    monkeypatch.setattr("surefoot.work.ray_pool.find_spec", lambda _: None)
     with pytest.raises(MissingBackend, match="ray"):
         RayPool("local", 1, multiplier, 3)
 
