@@ -73,6 +73,8 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
         result_relative_to as result_relative_to,
     )
     from surefoot.formats.schemas import SCHEMAS as SCHEMAS, read_schema as read_schema
+    from surefoot.formats.swept_values import SweptValues as SweptValues
+    from surefoot.formats.swept_values import read_swept_values as read_swept_values
     from surefoot.formats.untrusted.regular_file import NO_SUCH_FILE as NO_SUCH_FILE
     from surefoot.formats.untrusted.regular_file import require_file as require_file
     from surefoot.interface.as_gym import as_gym as as_gym
@@ -95,6 +97,7 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
         load as load, probability as probability, shield as shield,
     )
     from surefoot.interface.result import CheckResult as CheckResult
+    from surefoot.interface.sweep import SweepResult as SweepResult, sweep as sweep
     from surefoot.interface.save_problem import save as save
     from surefoot.interface.table import (
         TableEnvironment as TableEnvironment, from_table as from_table, from_transitions as from_transitions,
@@ -226,6 +229,11 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
         render_synthesis as render_synthesis, result_from_synthesis as result_from_synthesis,
         synthesis_to_json as synthesis_to_json,
     )
+    from surefoot.report.sweep.run_sweep import link_from as link_from, run_sweep as run_sweep
+    from surefoot.report.sweep.sweep_page import render_sweep_page as render_sweep_page
+    from surefoot.report.sweep.sweep_table import (
+        render_sweep as render_sweep, sweep_csv as sweep_csv, sweep_to_json as sweep_to_json,
+    )
     from surefoot.report.switched_shield_text import (
         render_switched_synthesis as render_switched_synthesis,
         switched_synthesis_to_json as switched_synthesis_to_json,
@@ -242,6 +250,10 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
     )
     from surefoot.search.fault_search import FaultSearch as FaultSearch, search_faults as search_faults
     from surefoot.search.find_witnesses import with_witnesses as with_witnesses
+    from surefoot.search.question_predicates import with_predicates as with_predicates
+    from surefoot.search.sweep.sweep_file import read_sweep_file as read_sweep_file
+    from surefoot.search.sweep.sweep_plan import MOST_UNITS as MOST_UNITS, SweepPlan as SweepPlan
+    from surefoot.search.sweep.sweep_row import SweepTable as SweepTable
     from surefoot.search.finite_shield import (
         FiniteSynthesis as FiniteSynthesis, is_moved_by_actions as is_moved_by_actions,
         make_finite_shield as make_finite_shield, reachability_goals as reachability_goals,
@@ -343,6 +355,7 @@ _USER_SECTIONS: tuple[dict[str, str], ...] = (  # module below `surefoot` -> its
         ".interface.save_problem": "save",
         ".interface.faults": "PolicyFaults",
         ".interface.result": "CheckResult",
+        ".interface.sweep": "SweepResult sweep",
         ".run": "verify",
         ".report.result_text": "render",
         ".work.budget": "Budget",
@@ -482,6 +495,7 @@ _TOOL_SECTIONS: tuple[dict[str, str], ...] = (  # beside these, for the command 
             "verify_assuming"
         ),
         ".search.find_witnesses": "with_witnesses",
+        ".search.question_predicates": "with_predicates",
         ".search.safe_starts": "STARTS_INTERRUPTED find_safe_starts",
         ".search.vnnlib_question": "competition_verdict verify_vnnlib",
         ".reductions.abstraction_request": "parse_abstraction_request",
@@ -550,6 +564,15 @@ _TOOL_SECTIONS: tuple[dict[str, str], ...] = (  # beside these, for the command 
         ".report.heatmap.start_tables": "StartTables read_start_tables solve_start_tables",
         ".report.heatmap.start_values": "StartValue Which effort_table value_table",
         ".report.heatmap.terminal": "terminal_lines terminal_text",
+    },
+    {  # Sweeps over many problems
+        ".formats.swept_values": "SweptValues read_swept_values",
+        ".search.sweep.sweep_file": "read_sweep_file",
+        ".search.sweep.sweep_plan": "MOST_UNITS SweepPlan",
+        ".search.sweep.sweep_row": "SweepTable",
+        ".report.sweep.run_sweep": "link_from run_sweep",
+        ".report.sweep.sweep_page": "render_sweep_page",
+        ".report.sweep.sweep_table": "render_sweep sweep_csv sweep_to_json",
     },
     {  # Pictures and pages
         ".report.drawing.png_file": "render_pixels render_png",

@@ -30,6 +30,7 @@ COMMANDS = {  # name -> file in `commands/`, and what `--help` says of it
     "check": ("check", "Decide the properties of a policy in its environment."),
     "faults": ("faults", "Find the last decisions of violating runs that could have been different."),
     "invariant": ("invariant", "Find for which bounds a property holds, or an inductive invariant."),
+    "sweep": ("sweep", "Ask about many policies, properties and parameters; one table."),
     "starts": ("starts", "Find from which starts a property is proved, refuted, or open."),
     "optimum": ("optimum", "The best way to choose, state by state, and how far a policy is from it."),
     "shield": ("shield", "Synthesise a program that is proved safe, and a shield for a network."),
