@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 from tests.conftest import unavailable
@@ -79,8 +81,42 @@ def test_ray_is_named_when_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> Non
         RayPool("local", 1, multiplier, 3)
 
 
+@pytest.mark.ray
 def test_a_cluster_that_is_not_there_is_said_at_once() -> None:
     if find_spec("ray") is None:
         unavailable("needs ray", "SUREFOOT_REQUIRE_RAY")
     with pytest.raises(Unsupported, match="no Ray cluster"):
         RayPool("127.0.0.1:1", 1, multiplier, 3)
+
+
+def dying(folder: str) -> Callable[[int], int]:
+    return partial(_die_once, folder)
+
+
+def _die_once(folder: str, number: int) -> int:
+    """The first process that is asked about a multiple of 5 ends, and whoever is asked about 7."""
+    mark = Path(folder) / str(number)
+    if number == 7 or (number % 5 == 0 and not mark.exists()):
+        mark.touch()
+        os._exit(9)
+    return number + 1
+
+
+def test_what_a_dead_process_was_asked_is_asked_again(tmp_path: Path) -> None:
+    crew = ProcessPool(2, dying, str(tmp_path))
+    found: dict[int, int] = {}
+    lost: list[int] = []
+    try:
+        waiting = list(range(12))
+        while len(found) + len(lost) < 12:
+            while waiting and crew.idle:
+                number = waiting.pop()
+                crew.ask(number, number)
+            try:
+                found |= dict(crew.answers(5.0))
+            except LostQuestion as why:
+                lost.append(why.ticket)
+    finally:
+        crew.dismiss()
+    assert lost == [7]
+    assert found == {n: n + 1 for n in range(12) if n != 7}

@@ -44,7 +44,7 @@ COMMANDS = {  # name -> file in `commands/`, and what `--help` says of it
     "solvers": ("listing", "List the solvers and whether they can be used here."),
     "study": ("study", "Show a case study, or compare the papers' figures with measured ones."),
     "doctor": ("doctor", "Show versions, missing extras and whether the solvers answer rightly."),
-    "schema": ("schema", "Print the JSON Schema of problem files, wirings or results."),
+    "schema": ("schema", "Print the JSON Schema of problem files, wirings, results or sweeps."),
     "completion": ("completion", "Print what bash, zsh or fish reads to complete commands."),
     "demo": ("demo", "Refute one property, see another hold, check the evidence again."),
 }

@@ -30,7 +30,7 @@ class _Asked:
 
 
 class RayPool:
-    """One actor per processor of the cluster at an address; `local`: one of its own, `auto`: the running one."""
+    """One actor per processor of the cluster at an address; `local`: one of its own, `auto`: the running."""
 
     def __init__(self, address: str, size: int | None, make: Make, *given: object) -> None:
         if find_spec("ray") is None:
@@ -48,10 +48,12 @@ class RayPool:
         self._starting: dict[Any, Any] = {}  # report that it is prepared -> actor
         self._busy: dict[Any, tuple[_Asked, Any]] = {}
         self._again: list[_Asked] = []
+        self._deserted: float | None = None  # since when there is nobody who could answer
         try:
             for _ in range(self.size):
                 self._begin_actor()
-            self._wait_for_actor()
+            while not self._free:
+                self.answers(_LOOK_UP)
         except BaseException:
             self.dismiss()
             raise
@@ -68,8 +70,8 @@ class RayPool:
 
     def answers(self, seconds: float) -> Answers:
         deadline, found = monotonic() + seconds, list[tuple[int, Any]]()
-        while not found and (self._busy or self._again):
-            self._require_actors()
+        while not found and (self._busy or self._again or (self._starting and not self._free)):
+            self._refuse_to_wait_longer()
             left = max(0.0, deadline - monotonic())
             lines = [*self._busy, *self._starting]
             ready, _ = self._ray.wait(lines, num_returns=1, timeout=min(left, _LOOK_UP), fetch_local=False)
@@ -130,20 +132,15 @@ class RayPool:
         else:
             self._take_back(actor)
 
-    def _require_actors(self) -> None:
-        """Somebody is at work, or is waited for; then not for ever."""
-        if not self._busy:
-            self._wait_for_actor()
-
-    def _wait_for_actor(self) -> None:
-        deadline = monotonic() + PREPARED
-        while not (self._free or self._busy):
-            if monotonic() > deadline:
-                what = f"no worker of the Ray cluster was ready within {PREPARED:g} s"
-                raise Unsupported(what, fix="see `ray status`: has a node a free processor, and surefoot?")
-            ready, _ = self._ray.wait(list(self._starting), timeout=_LOOK_UP, fetch_local=False)
-            for line in ready:
-                self._end_preparation(line)
+    def _refuse_to_wait_longer(self) -> None:
+        """Where nobody is at work somebody is waited for, and not for ever."""
+        if self._busy or self._free:
+            self._deserted = None
+            return
+        self._deserted = self._deserted or monotonic()
+        if monotonic() - self._deserted > PREPARED:
+            what = f"no worker of the Ray cluster was ready within {PREPARED:g} s"
+            raise Unsupported(what, fix="see `ray status`: has a node a free processor, and surefoot?")
 
     def dismiss(self) -> None:
         for actor in (*self._free, *self._starting.values(), *(a for _, a in self._busy.values())):

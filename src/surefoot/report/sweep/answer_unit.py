@@ -85,7 +85,7 @@ def _raise_late() -> tuple[Problem, Result]:
 def _ending_if_stuck(seconds: float) -> Iterator[None]:
     """End this process if it is at work long after the time: in native code that does not return."""
     begun = False
-    if isfinite(seconds):
+    if isfinite(seconds) and sys.__stderr__ is not None:
         with suppress(AttributeError, ValueError, OSError, io.UnsupportedOperation):
             patience = seconds + max(_LEAST_PATIENCE, seconds)
             faulthandler.dump_traceback_later(patience, exit=True, file=sys.__stderr__)
@@ -112,16 +112,20 @@ def load_unit(load: Load, unit: SweepUnit) -> LoadedModel:
         settings[name] = None if settings[name] is None else Path(settings[name])
     settings["policy"] = None if unit.policy is None else Path(unit.policy)
     settings["constants"] = tuple(f"{name}={value}" for name, value in unit.constants)
-    settings["properties"] = () if unit.property is None else (unit.property,)
+    settings["properties"] = () if unit.question is None else (unit.question,)
     return load(Path(unit.model), settings)
 
 
 def list_model_properties(load: Load, unit: SweepUnit) -> Sequence[str]:
-    """The names of all properties of a model; none, where it cannot be read: its row will say why."""
+    """The names of all properties of a model.
+
+    None for a problem of a study, which is one question; and none where it cannot be read: its row says why.
+    """
     try:
-        return tuple(load_unit(load, unit).problems)
+        found = load_unit(load, unit)
     except (SurefootError, OSError):
         return ()
+    return () if "study" in found.source else tuple(found.problems)
 
 
 def ask_unit(load: Load, unit: SweepUnit, budget: Budget) -> tuple[Problem, Result]:
@@ -131,9 +135,10 @@ def ask_unit(load: Load, unit: SweepUnit, budget: Budget) -> tuple[Problem, Resu
         raise InvalidProblem("the model has no property", fix="ask with --property")
     ((name, problem),) = loaded.problems.items()
     source = {**loaded.source, "property": name}
-    if unit.where is not None:  # then it is not the problem of the file any more
-        problem, source = _restrict_starts(problem, unit.where), {}
-    built, about = build_unit_engines(unit), ()
+    if unit.start_condition is not None:  # then it is not the problem of the file any more
+        problem, source = _restrict_starts(problem, unit.start_condition), {}
+    built = build_unit_engines(unit)
+    about: tuple[str, ...] = ()
     if built is not None:
         given = () if "predicates" in dict(unit.options) else None
         built, about = with_predicates(built, given, loaded.predicates.get(name, ()))

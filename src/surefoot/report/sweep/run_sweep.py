@@ -64,4 +64,8 @@ def _write_overview(table: SweepTable, folder: Path) -> None:
 
 def link_from(page: Path, folder: Path) -> Callable[[str], str]:
     """How a page somewhere refers to files of the run directory."""
-    return lambda file: os.path.relpath(folder / file, page.parent or Path())
+
+    def refer(file: str) -> str:
+        return os.path.relpath(str(folder / file), str(page.parent))
+
+    return refer

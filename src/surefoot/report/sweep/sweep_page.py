@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from surefoot.report.html_page import render_html_page
-from surefoot.report.search_page import html_table
 from surefoot.report.sweep.sweep_table import FILES, SweepAxes, count_sentence, find_axes
 from surefoot.search.sweep.sweep_row import SweepAnswer, SweepRow, SweepTable
 from surefoot.visible import escape_html
@@ -54,7 +53,7 @@ def _legend(rows: Sequence[SweepRow]) -> str:
 
 
 def _matrix(rows: Sequence[SweepRow], axes: SweepAxes, link: Callable[[str], str] | None) -> str:
-    """A line for each policy, or value of the first parameter; a column for each combination of the others."""
+    """A line for each policy, or value of the first parameter; a column for each combination of others."""
     down = tuple(name for name in axes.varied if name in FILES) or axes.varied[:1]
     across = tuple(name for name in axes.varied if name not in down)
     cells: dict[tuple[str, ...], dict[tuple[str, ...], SweepRow]] = {}
@@ -86,7 +85,10 @@ def _column_line(name: str, label: str) -> str:
 def _cell(row: SweepRow | None, link: Callable[[str], str] | None) -> str:
     if row is None:
         return '<td class="absent"></td>'
-    shown, whole = escape_html(_short_words(row.answer)), escape_html(": ".join(filter(None, (row.answer.words, row.answer.detail))))
+    shown, whole = (
+        escape_html(_short_words(row.answer)),
+        escape_html(": ".join(filter(None, (row.answer.words, row.answer.detail)))),
+    )
     if row.page is not None and link is not None:
         shown = f'<a href="{escape_html(link(row.page))}">{shown}</a>'
     return f'<td class="{row.answer.shade}" title="{whole}">{shown}</td>'
@@ -101,22 +103,24 @@ def _short_words(answer: SweepAnswer) -> str:
 
 
 def _list_rows(rows: Sequence[SweepRow], axes: SweepAxes, link: Callable[[str], str] | None) -> str:
-    head = (*axes.varied, "answer", "engine", "seconds")
-    table = html_table(head, [_row_cells(row, axes) for row in rows])
-    if link is None:
-        return table
-    files = [(row.answer.words, row.page, row.result) for row in rows if row.result is not None]
-    listed = "".join(
-        f"<li>{_anchor(page, 'page', link)} {_anchor(result, 'JSON', link)} {escape_html(words)}</li>"
-        for words, page, result in files
+    head = "".join(
+        f'<th class="text">{escape_html(name)}</th>' for name in (*axes.varied, "answer", "", "engine")
     )
-    return f"{table}<details><summary>Results</summary><ol>{listed}</ol></details>"
+    body = "".join(f"<tr>{_list_cells(row, axes, link)}</tr>" for row in rows)
+    return f'<div class="table"><table class="rows"><tr>{head}<th>seconds</th></tr>{body}</table></div>'
 
 
-def _anchor(file: str | None, words: str, link: Callable[[str], str]) -> str:
-    return "" if file is None else f'<a href="{escape_html(link(file))}">{words}</a>'
-
-
-def _row_cells(row: SweepRow, axes: SweepAxes) -> tuple[str, ...]:
-    labels = (axes.label(row, name) for name in axes.varied)
-    return (*labels, row.answer.words, row.answer.engine, f"{row.answer.seconds:.2f}")
+def _list_cells(row: SweepRow, axes: SweepAxes, link: Callable[[str], str] | None) -> str:
+    found = row.answer
+    words = ": ".join(filter(None, (found.words, found.detail)))
+    files = [] if link is None else [(row.page, "page"), (row.result, "JSON")]
+    links = " ".join(
+        f'<a href="{escape_html(link(file))}">{name}</a>'
+        for file, name in files
+        if file is not None and link is not None
+    )
+    return (
+        "".join(f"<td>{escape_html(axes.label(row, name))}</td>" for name in axes.varied)
+        + f'<td class="text {found.shade}">{escape_html(words)}</td><td>{links}</td>'
+        + f'<td class="text">{escape_html(found.engine)}</td><td>{found.seconds:.2f}</td>'
+    )

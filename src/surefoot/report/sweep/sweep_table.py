@@ -17,7 +17,17 @@ from surefoot.verdict.sentences import count_noun
 from surefoot.visible import join_visible, make_visible
 
 LONGEST_CELL = 48
-ANSWER_COLUMNS = ("answer", "words", "threshold", "low", "high", "certified", "exit code", "seconds", "detail")
+ANSWER_COLUMNS = (
+    "answer",
+    "words",
+    "threshold",
+    "low",
+    "high",
+    "certified",
+    "exit code",
+    "seconds",
+    "detail",
+)
 FILES = ("model", "policy")
 
 
@@ -40,7 +50,7 @@ def find_axes(rows: Sequence[SweepRow]) -> SweepAxes:
     values = {name: tuple(dict.fromkeys(one.get(name) for one in given)) for name in names}
     varied = tuple(name for name in names if len(values[name]) > 1)
     common = {name: str(values[name][0]) for name in names if name not in varied}
-    labels = {}
+    labels: dict[tuple[str, str], str] = {}
     for name in FILES:
         files = [value for value in values.get(name, ()) if value is not None]
         labels |= {(name, file): label for file, label in zip(files, _shorten_files(files), strict=True)}

@@ -55,9 +55,9 @@ class SweepUnit:
 
     model: str
     policy: str | None
-    property: str | None  # None: what properties the model has could not be read
+    property: str | None  # as it was asked; None: the only one of the model, or it could not be read
     constants: Named
-    values: Named
+    values: Named  # of what stands in braces in property and starts
     where: str | None
     engine: str | None
     options: Named
@@ -70,21 +70,30 @@ class SweepUnit:
         """Equal keys, the same problem asked in the same way."""
         return sha256(json.dumps(unit_to_json(self), sort_keys=True).encode()).hexdigest()[:16]
 
-    @property
+    @cached_property
+    def question(self) -> str | None:
+        """The property with its values."""
+        return None if self.property is None else _fill_places(self.property, dict(self.values))
+
+    @cached_property
+    def start_condition(self) -> str | None:
+        return None if self.where is None else _fill_places(self.where, dict(self.values))
+
+    @cached_property
     def parameters(self) -> dict[str, str]:
         """What distinguishes it from others, by the heading of a table."""
         found = {"model": self.model} | ({} if self.policy is None else {"policy": self.policy})
+        found |= {} if self.property is None else {"property": self.property}
         found |= dict(self.constants) | {n: v for n, v in self.values if n not in dict(self.constants)}
         found |= {} if self.where is None else {"where": self.where}
         found |= {} if self.engine is None else {"engine": self.engine}
-        found |= {n: v for n, v in self.options if n not in found}
-        return found | ({} if self.property is None else {"property": self.property})
+        return found | {n: v for n, v in self.options if n not in found}
 
-    @property
+    @cached_property
     def title(self) -> str:
         """For one line of progress."""
         parts = [Path(self.policy or self.model).stem, *(f"{n}={v}" for n, v in self.constants)]
-        parts += [*(f"{n}={v}" for n, v in self.values), self.engine or "", self.property or ""]
+        parts += [self.engine or "", self.question or ""]
         return shorten_text(" ".join(part for part in parts if part), LONGEST_LABEL)
 
 
@@ -120,15 +129,14 @@ def _expand_plan(plan: SweepPlan, list_properties: ListProperties) -> Iterator[S
         if not plan.properties and (model, constants) not in known:
             known[model, constants] = list_properties(plain)
         asked = plan.properties or known[model, constants] or (None,)
-        for values, where, engine, property in product(
-            _combine(plan.values), plan.where or (None,), plan.engines or (None,), asked
+        for property, values, where, engine in product(
+            asked, _combine(plan.values), plan.where or (None,), plan.engines or (None,)
         ):
             for options in _combine(_options_of(engine, plan.options)):
-                texts = [None if t is None else _fill_places(t, dict(values)) for t in (property, where)]
                 used = {n for t in (property, where) if t is not None for n in _PLACE.findall(t)}
                 kept = tuple((n, v) for n, v in values if n in used)
-                filled = replace(plain, property=texts[0], where=texts[1], values=kept)
-                yield replace(filled, engine=engine, options=options)
+                asked_so = replace(plain, property=property, where=where, values=kept)
+                yield replace(asked_so, engine=engine, options=options)
 
 
 def _combine(axes: Sequence[SweptValues]) -> list[Named]:

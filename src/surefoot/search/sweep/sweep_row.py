@@ -55,7 +55,7 @@ class SweepTable:
 
     def count_answers(self) -> dict[str, int]:
         """How many there are of each kind, the most frequent first."""
-        kinds = [row.answer.kind for row in self.rows]
+        kinds = [row.answer.threshold or row.answer.kind for row in self.rows]
         return {k: kinds.count(k) for k in sorted(set(kinds), key=lambda k: (-kinds.count(k), k))}
 
     @property
