@@ -8,9 +8,9 @@ from its start to its end (imports, reading, certification, files: all of it), p
 process and its children, and what it said. On a busy machine a process has only a share of a processor, also
 after its deadline, so that `over` is what it was late in processor seconds: late wall seconds times its
 share. A row is late if that is more than max(2, S / 20). The time of
-`study` is that of each expectation: the row is about the slowest. Exit 1 if a row is late, or ends with
-another code than an answer. `--random`: so many commands, models and times from 1 to 30 s of
-`benchmarks.random_commands`; those that are refused are drawn again.
+`study` is that of each expectation, that of `sweep` of each problem: the row is about the slowest. Exit 1
+if a row is late, or ends with another code than an answer. `--random`: so many commands, models and times
+from 1 to 30 s of `benchmarks.random_commands`; those that are refused are drawn again.
 """
 
 from __future__ import annotations
@@ -297,7 +297,7 @@ def timed(row: Row, seconds: float, folder: Path, shared: Path | None) -> Timed:
     words = (
         row.arguments.replace("{}", named).replace("OUT", str(folder)).replace("DATA", str(shared)).split()
     )
-    words = [w.replace("(", " ").replace(")", "") for w in words]
+    words = [w.replace("(", " ").replace(")", "").replace("NUMBER", f"{monotonic():.6f}") for w in words]
     command = [sys.executable, "-m", "surefoot", *words, "--timeout", f"{seconds:g}"]
     with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
         begun = monotonic()
@@ -317,7 +317,20 @@ def timed(row: Row, seconds: float, folder: Path, shared: Path | None) -> Timed:
         return slowest_expectation(
             row, seconds, wall, processor, process.returncode, json.loads("\n".join(told))
         )
+    if row.command == "sweep" and process.returncode in ANSWERS:
+        return slowest_problem(row, seconds, wall, processor, process.returncode, json.loads("\n".join(told)))
     return Timed(row.model, row.arguments, seconds, wall, processor, process.returncode, said[:160])
+
+
+def slowest_problem(
+    row: Row, seconds: float, wall: float, processor: float, code: int, told: Mapping[str, Any]
+) -> Timed:
+    """Each problem of a sweep has the time for itself; its share of a processor is that of the whole."""
+    worst = max((one["answer"] for one in told["rows"]), key=lambda answer: float(answer["seconds"]))
+    said = f"{len(told['rows'])} problems in {wall:.0f} s, the slowest {worst['words']}"
+    part = float(worst["seconds"])
+    share = min(1.0, processor / wall)
+    return Timed(row.model, row.arguments, seconds, part, share * part, code, said)
 
 
 def slowest_expectation(

@@ -167,6 +167,15 @@ def _ask_study(asked: str, random: Random) -> str:
     return f"check {{}}{asked}{more}{random.choice(_FILES)}"
 
 
+def _ask_many(asked: str, random: Random) -> str:
+    """Each problem of a sweep has the time for itself."""
+    engines = random.choice(
+        ("", " --engine explicit", " --engine falsify", " --engine bmc --engine explicit")
+    )
+    pages = random.choice(("", " --run-directory OUT/sweep-NUMBER", " --report OUT/s.html"))
+    return f"sweep {{}}{asked}{engines} --workers 2{pages} --json -"
+
+
 def _ask_evidence(asked: str, random: Random) -> str:
     return f"certify {{}}{random.choice(('', ' --json OUT/k.json'))}"
 
@@ -178,6 +187,7 @@ _MAKERS = {
     "made, plant": (_ask_plant,),
     "network": (_ask_network,),
     "evidence": (_ask_evidence,),
+    "sweep": (_ask_many,),
     "study": (_ask_study,),
     "study, values": (_ask_value,),
     "study, plant": (_ask_plant,),
@@ -215,6 +225,11 @@ def list_subjects(shared: Path | None) -> Mapping[str, Sequence[Subject]]:
         "made, plant": [Subject("made, plant", "polynomial-6")],
         "network": [Subject("network", "wide-512")],
         "evidence": [Subject("evidence", n) for n in ("proved-ridge", "proved-grid", "foreign-12")],
+        "sweep": [
+            *(Subject("sweep", name, "", ("safe",)) for name in ("planning-88", "grid-110", "ridge-60")),
+            Subject("sweep", "ridge-60", "", ("chance", "P>={p}([(F(x=60(]) --value p=0.1,0.9")),
+            Subject("sweep", "chain-3000000", "", ("arrives", "soon")),
+        ],
         "study": [Subject("study", name) for name in _STUDIES],
         "study, values": [
             Subject("study, values", f"racetrack/{name}")

@@ -2,92 +2,24 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from math import inf
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from surefoot.errors import InvalidProblem, WrongType
-from surefoot.formats.output_file import write_file
-from surefoot.formats.swept_values import SweptValues
+from surefoot.errors import WrongType
 from surefoot.interface.argument_names import tell_arguments
 from surefoot.interface.pose_problem import PathText, show_constant
-from surefoot.interface.result import load_pandas, output_path
-from surefoot.report.sweep.answer_unit import load_file_model
-from surefoot.report.sweep.run_sweep import link_from, run_sweep
-from surefoot.report.sweep.sweep_page import render_sweep_page
-from surefoot.report.sweep.sweep_table import render_sweep, sweep_csv, sweep_to_json
+from surefoot.interface.sweep_result import SweepResult, ask_sweep
 from surefoot.search.sweep.sweep_plan import SweepPlan
-from surefoot.search.sweep.sweep_row import SweepRow, SweepTable
+from surefoot.search.sweep.swept_values import SweptValues
 from surefoot.term.arguments import describe_value, take_in_range, take_optional, whole_number
 
 _SETTINGS = (
     *("observe", "actions", "choose", "output", "normalize", "normalise", "trust_python", "no_policy"),
     *("ignore_goal", "property_file"),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class SweepResult:
-    """The table of a sweep: a row for each problem, in the order in which they were asked for.
-
-    `row.unit.parameters` says which problem it is, `row.answer` what was found.
-    """
-
-    table: SweepTable
-    folder: Path | None = field(default=None, repr=False)
-
-    @property
-    def rows(self) -> tuple[SweepRow, ...]:
-        return self.table.rows
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """How many answers there are of each kind: {"proved": 150, "violated": 30}."""
-        return self.table.count_answers()
-
-    @property
-    def exit_code(self) -> int:
-        """As `surefoot sweep` would end."""
-        return self.table.exit_code
-
-    def __len__(self) -> int:
-        return len(self.table.rows)
-
-    def __iter__(self) -> Iterator[SweepRow]:
-        return iter(self.table.rows)
-
-    def to_pandas(self) -> Any:
-        """A data frame with a row for each problem: its parameters, then its answer."""
-        pandas = load_pandas()
-        told = ("kind", "words", "threshold", "low", "high", "certified", "code", "seconds", "engine")
-        rows = [r.unit.parameters | {f"answer {n}": getattr(r.answer, n) for n in told} for r in self.rows]
-        return pandas.DataFrame(rows)
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the table as .csv, .json or as a page (.html) with a matrix of verdicts."""
-        target = output_path(path)
-        match target.suffix:
-            case ".csv":
-                content = sweep_csv(self.table)
-            case ".json":
-                content = json.dumps(sweep_to_json(self.table), indent=1) + "\n"
-            case ".html" | ".htm":
-                link = None if self.folder is None else link_from(target, self.folder)
-                content = render_sweep_page(self.table, link)
-            case _:
-                fix = "choose a name that ends in .csv, .json or .html"
-                raise InvalidProblem(f"`{target}` is no kind of file that tables are written to", fix=fix)
-        write_file(target, content)
-
-    def __str__(self) -> str:
-        return render_sweep(self.table)
-
-    def _repr_html_(self) -> str:
-        return render_sweep_page(self.table)
 
 
 @tell_arguments
@@ -119,7 +51,7 @@ def sweep(
     Other `settings` say how models are read, as those of `load`.
 
     >>> from surefoot import sweep
-    >>> table = sweep("toy.toml", properties="never output[0] >= {n} for 1 steps", values={"n": [10, 13]})
+    >>> table = sweep("toy.toml", properties="never output[0] >= {n} for 2 steps", values={"n": [10, 13]})
     >>> [row.answer.kind for row in table]
     ['violated', 'proved']
     """
@@ -149,8 +81,7 @@ def sweep(
         seed=number,
     )
     folder = None if run_directory is None else Path(run_directory)
-    table = run_sweep(plan, load_file_model, workers=count, ray=ray, folder=folder, resume=resume)
-    return SweepResult(table, folder)
+    return ask_sweep(plan, workers=count, ray=ray, folder=folder, resume=resume)
 
 
 def _list_texts(name: str, given: object) -> tuple[str, ...]:

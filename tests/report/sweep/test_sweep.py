@@ -20,13 +20,13 @@ from tests.report.sweep.sweep_models import read_answers, without_times, write_m
 import surefoot
 from surefoot.errors import InvalidProblem, WrongType
 from surefoot.formats.schemas import read_schema
-from surefoot.formats.swept_values import SweptValues, read_swept_values
 from surefoot.report.sweep.answer_unit import answer_unit, load_file_model
 from surefoot.report.sweep.sweep_page import render_sweep_page
 from surefoot.report.sweep.sweep_table import render_sweep
 from surefoot.search.sweep.sweep_file import read_sweep_file
 from surefoot.search.sweep.sweep_plan import SweepPlan, SweepUnit, list_units
 from surefoot.search.sweep.sweep_row import SweepAnswer, SweepRow, SweepTable
+from surefoot.search.sweep.swept_values import SweptValues, read_swept_values
 
 SIX = ("--const", "N=5,6", "--property", "safe", "--property", "never x = {k}", "--value", "k=2,3")
 
@@ -173,7 +173,7 @@ def test_the_schema_fits_what_is_written(tmp_path: Path, command: Command) -> No
     assert out.endswith("4 problems: 2 proved, 1 error, 1 exact\n")
     lines = (tmp_path / "t.csv").read_text().splitlines()
     assert len(lines) == 5
-    assert lines[0].startswith("model,N,property,answer,words,threshold,low,high")
+    assert lines[0].startswith("model,property,N,answer,words,threshold,low,high")
 
 
 def test_what_goes_wrong_with_one_problem_is_its_row(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -101,41 +100,32 @@ def sweep(
     Exit code: that of the worst row, of 130 (interrupted), 4 (failed), 1 (violated, or a threshold missed),
     2 (could not be read), 3 (unknown, undecided), 0 (all answered).
     """
-    settings = {name: axes.pop(name) for name in SETTING_NAMES}
-    given = {} if plan_file is None else api.read_sweep_file(plan_file)
-    given |= {"models": models} if models else {}
-    for name, (flag, *_) in SWEPT.items():
-        if axes[name]:
-            axes[name] = tuple(api.read_swept_values(text, flag, api.MOST_UNITS) for text in axes[name])
-    given |= {name: said for name, said in axes.items() if said}
-    given["settings"] = {**given.get("settings", {}), **{n: v for n, v in settings.items() if v}}
-    plan = replace(api.SweepPlan(()), **given)
-    plan = plan if timeout is None else replace(plan, seconds=timeout)
     context = click.get_current_context()
     seeded = context.get_parameter_source("seed") is not click.core.ParameterSource.DEFAULT
-    plan = replace(plan, seed=seed) if seeded else plan
+    swept = {name: (flag, axes.pop(name)) for name, (flag, *_) in SWEPT.items()}
+    settings = {name: one for name in SETTING_NAMES if (one := axes.pop(name))}
+    said = {
+        **axes,
+        "models": models,
+        "settings": settings,
+        "seconds": timeout,
+        "seed": seed if seeded else None,
+    }
+    plan = api.plan_sweep(plan_file, said, swept)
     outputs = {"--json": json_path, "--csv": csv_path, "--report": report}
     check_output_files(outputs, [*plan.models, *plan.policies])
     check_folder(run_directory, "--run-directory")
     with report_progress(quiet) as tell:
-        table = api.run_sweep(
-            plan,
-            load_named_model,
-            workers=workers,
-            ray=ray,
-            folder=run_directory,
-            resume=resume,
-            progress=tell,
-        )
+        asked: dict[str, Any] = {"workers": workers, "ray": ray, "folder": run_directory, "resume": resume}
+        table = api.ask_sweep(plan, load_named_model, progress=tell, **asked)
     if report is not None:
-        link = None if run_directory is None else api.link_from(Path(report), run_directory)
-        deliver_file(report, lambda: api.render_sweep_page(table, link), quiet)
+        deliver_file(report, lambda: table.page(Path(report)), quiet)
     if csv_path is not None:
-        deliver_file(csv_path, lambda: api.sweep_csv(table), quiet)
+        deliver_file(csv_path, table.csv, quiet)
     if json_path is not None:
-        write_facts(json_path, lambda: api.sweep_to_json(table), quiet)
+        write_facts(json_path, table.data, quiet)
     if json_path != "-":
-        print(api.render_sweep(table))
+        print(table)
     if run_directory is not None and not quiet:
         print_line(f"written: {run_directory / 'index.html'}", error=True)
     return table.exit_code

@@ -58,7 +58,9 @@ def answer_unit(load: Load, pages: bool, unit: SweepUnit) -> UnitReport:
     with _ending_if_stuck(unit.seconds):
         try:
             problem, result = call_in_time(patient, lambda: ask_unit(load, unit, budget), _raise_late)
-            return report_unit(unit, problem, result, pages)
+            found = report_unit(problem, result, pages)
+            whole = replace(found.answer, seconds=budget.elapsed_seconds())
+            return replace(found, answer=whole)
         except _TimeIsOver:
             answer = SweepAnswer("timeout", f"unknown (timeout): {_LATE}", "open", 3, seconds=unit.seconds)
             return UnitReport(answer, {})
@@ -157,7 +159,7 @@ def _restrict_starts(problem: Problem, where: str) -> Problem:
     return replace(problem, environment=replace(environment, initial=initial))
 
 
-def report_unit(unit: SweepUnit, problem: Problem, result: Result, pages: bool) -> UnitReport:
+def report_unit(problem: Problem, result: Result, pages: bool) -> UnitReport:
     """Everything that is kept of a result."""
     shown = omit_large_graph(result)
     document = annotated_result_to_json(problem, shown)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from surefoot.errors import locate_errors
-from surefoot.formats.swept_values import SweptValues, expand_values
 from surefoot.formats.toml_document import TomlEntry, read_toml_document
-from surefoot.search.sweep.sweep_plan import MOST_UNITS
+from surefoot.search.sweep.sweep_plan import MOST_UNITS, SweepPlan
+from surefoot.search.sweep.swept_values import SweptValues, expand_values, read_swept_values
 from surefoot.term.decimal_literals import show_number
 
 LISTS = ("models", "policies", "properties", "where", "engines")
@@ -20,6 +21,22 @@ SETTINGS = (
     *("observe", "actions", "choose", "output", "normalize", "property_file"),
     *("normalise", "no_policy", "ignore_goal"),
 )
+
+
+def plan_sweep(
+    file: Path | None, said: Mapping[str, Any], swept: Mapping[str, tuple[str, Sequence[str]]]
+) -> SweepPlan:
+    """The plan of a file, of which what is said beside it replaces whole axes, and single settings.
+
+    `swept`: of constants, values and options the flag, and texts such as `N=5,10`.
+    """
+    found = {} if file is None else read_sweep_file(file)
+    for name, (option, texts) in swept.items():
+        if texts:
+            found[name] = tuple(read_swept_values(text, option, MOST_UNITS) for text in texts)
+    settings = {**found.get("settings", {}), **said.get("settings", {})}
+    given = {name: one for name, one in said.items() if one is not None and one != ()}
+    return replace(SweepPlan(()), **{**found, **given, "settings": settings})
 
 
 def read_sweep_file(path: Path) -> dict[str, Any]:
