@@ -392,7 +392,7 @@ def test_the_page_has_a_matrix_with_links_and_green_is_for_yes() -> None:
 def test_the_text_shows_in_what_problems_differ() -> None:
     lines = render_sweep(made_table()).splitlines()
     assert lines[:2] == ["model: m.toml", "property: never x"]
-    assert lines[2].split() == ["seconds", "policy", "N", "answer"]
+    assert lines[2].split() == ["time", "policy", "N", "answer"]
     assert lines[-1] == "4 problems: 1 exact, 1 proved, 1 unknown, 1 violated"
 
 

@@ -71,10 +71,10 @@ def render_sweep(table: SweepTable) -> str:
     axes = find_axes(table.rows)
     lines = [f"{name}: {value}" for name, value in axes.common.items()]
     body = [
-        [*(axes.label(row, name) for name in axes.varied), row.answer.words, f"{row.answer.seconds:.2f}"]
+        [*(axes.label(row, name) for name in axes.varied), row.answer.words, f"{row.answer.seconds:.2f} s"]
         for row in table.rows
     ]
-    head = [*axes.varied, "answer", "seconds"]
+    head = [*axes.varied, "answer", "time"]
     cells = [[shorten_text(make_visible(cell), LONGEST_CELL) for cell in line] for line in (head, *body)]
     for line, row in zip(cells[1:], table.rows, strict=True):
         line[-2] = make_visible(row.answer.words)  # a reason is told whole
