@@ -183,6 +183,8 @@ def _ask_evidence(asked: str, random: Random) -> str:
 _MAKERS = {
     "made, finite": (_ask_finite,),
     "made, values": (_ask_value,),
+    "middle, finite": (_ask_finite,),
+    "middle, values": (_ask_value,),
     "made, loop": (_ask_moving,),
     "made, plant": (_ask_plant,),
     "network": (_ask_network,),
@@ -217,6 +219,16 @@ def list_subjects(shared: Path | None) -> Mapping[str, Sequence[Subject]]:
             Subject("made, values", "ridge-1100", "", ("chance",)),
             Subject("made, values", "chain-3000000", "", ("arrives",)),
             Subject("made, values", "automata-11", "", ("chance",)),
+        ],
+        # Solved in some seconds, so that the time may end while an answer is checked, written or drawn.
+        "middle, finite": [
+            Subject("middle, finite", name, "", ("safe",))
+            for name in ("grid-40", "ridge-250", "chain-100000", "automata-6")
+        ],
+        "middle, values": [
+            *(Subject("middle, values", name, "", ("chance",)) for name in ("ridge-250", "automata-6")),
+            Subject("middle, values", "grid-40", "", ("chance", "effort")),
+            Subject("middle, values", "chain-100000", "", ("arrives",)),
         ],
         "made, loop": [
             Subject("made, loop", "deep-256", "", ("low",)),
