@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from time import sleep
 
 import pytest
 from tests.conftest import unavailable
@@ -100,6 +101,24 @@ def _die_once(folder: str, number: int) -> int:
         mark.touch()
         os._exit(9)
     return number + 1
+
+
+def test_an_answer_beside_a_lost_question_is_not_lost(tmp_path: Path) -> None:
+    crew = ProcessPool(2, dying, str(tmp_path))
+    try:
+        crew.ask(1, 7)
+        crew.ask(2, 2)
+        sleep(2.0)  # both lines can be read then
+        found: list[tuple[int, int]] = []
+        lost = 0
+        while len(found) + lost < 2:
+            try:
+                found += crew.answers(5.0)
+            except LostQuestion:
+                lost += 1
+    finally:
+        crew.dismiss()
+    assert (found, lost) == ([(2, 3)], 1)
 
 
 def test_what_a_dead_process_was_asked_is_asked_again(tmp_path: Path) -> None:

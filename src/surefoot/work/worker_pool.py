@@ -84,6 +84,7 @@ class ProcessPool:
         self._free = [Worker() for _ in range(size)]
         self._busy: dict[int, Worker] = {}
         self._asked: dict[int, tuple[tuple[object, ...], int]] = {}  # and how often its worker has died
+        self._found: Answers = []
         self.size = size
         try:
             for worker in self._free:
@@ -113,18 +114,22 @@ class ProcessPool:
         worker.send(_perform_call, args)
 
     def answers(self, seconds: float) -> Answers:
-        deadline, found = monotonic() + seconds, list[tuple[int, Any]]()
-        while self._busy and not found:
+        deadline = monotonic() + seconds
+        while self._busy and not self._found:
             lines = {worker.line: ticket for ticket, worker in self._busy.items()}
             ready = wait(list(lines), max(0.0, deadline - monotonic()))
             for line in ready:
-                found += self._take_answer(lines[line])  # type: ignore[index]
+                self._found += self._take_answer(lines[line])  # type: ignore[index]
             if not ready:
                 break
+        found, self._found = self._found, []
         return found
 
     def _take_answer(self, ticket: int) -> Answers:
-        """What a worker has said; if it has died, another one is asked the same."""
+        """What a worker has said; if it has died, another one is asked the same.
+
+        Whatever is raised, other answers are not lost: they are given out the next time.
+        """
         worker = self._busy.pop(ticket)
         args, lost = self._asked.pop(ticket)
         self._free.append(worker)
