@@ -15,7 +15,7 @@ from socket import create_connection
 from time import monotonic
 from typing import Any
 
-from surefoot.errors import Unsupported, missing_backend
+from surefoot.errors import SurefootError, Unsupported, missing_backend
 from surefoot.work.worker_pool import AT_ONCE, PREPARED, RETRIES, Answers, LostQuestion, Make
 
 _REACHED = 5.0  # seconds until a cluster must take a connection
@@ -89,9 +89,9 @@ class RayPool:
         asked, actor = self._busy.pop(line)
         try:
             answer = self._ray.get(line, timeout=AT_ONCE)
-        except self._ray.exceptions.RayTaskError:  # its own error, as the question has raised it
+        except self._ray.exceptions.RayTaskError as error:
             self._take_back(actor)
-            raise
+            raise _own_error(error) from None
         except self._ray.exceptions.RayError as why:
             self._replace_actor(actor)
             asked.lost += 1
@@ -124,9 +124,9 @@ class RayPool:
         actor = self._starting.pop(line)
         try:
             self._ray.get(line, timeout=AT_ONCE)
-        except self._ray.exceptions.RayTaskError:
+        except self._ray.exceptions.RayTaskError as error:
             self._ray.kill(actor)
-            raise
+            raise _own_error(error) from None
         except self._ray.exceptions.RayError:  # its node has died meanwhile
             self._replace_actor(actor)
         else:
@@ -165,6 +165,12 @@ def _connect_ray(ray: Any, address: str, size: int | None) -> None:
             f"no Ray cluster answers at `{address}`: {_first_line(why)}",
             fix="start one with `ray start --head`, or give `--ray local`",
         ) from None
+
+
+def _own_error(error: Any) -> BaseException:
+    """What was raised there, in its own words instead of those of Ray around it."""
+    cause = getattr(error, "cause", None)
+    return cause if isinstance(cause, SurefootError) else error  # type: ignore[no-any-return]
 
 
 def _first_line(why: BaseException) -> str:

@@ -362,7 +362,9 @@ def made_table() -> SweepTable:
     found = {
         ("a", "1"): SweepAnswer("proved", "proved", "good", 0, certified=True),
         ("a", "2"): SweepAnswer("violated", "violated after 2 steps", "bad", 1),
-        ("b<i>", "1"): SweepAnswer("exact", "exactly 1/3", "value", 0, low="1/3", high="1/3"),
+        ("b<i>", "1"): SweepAnswer(
+            "exact", "met (exactly 1/3)", "good", 0, threshold="met", low="1/3", high="1/3"
+        ),
         ("b<i>", "2"): SweepAnswer("unknown", "unknown (timeout)", "open", 3, detail="the \x1b[31m time"),
     }
     rows = []
@@ -377,15 +379,15 @@ def made_table() -> SweepTable:
 def test_the_page_has_a_matrix_with_links_and_green_is_for_yes() -> None:
     table = made_table()
     page = render_sweep_page(table, lambda file: f"run/{file}")
-    assert page.count('<td class="good"') == 1
+    assert page.count('<td class="good"') == 2
     assert f'<td class="good" title="proved"><a href="run/{table.rows[0].page}">proved</a></td>' in page
-    assert '<td class="value"' in page
-    assert "exactly 1/3" in page
+    assert '<td class="bad"' in page
+    assert ">met: exactly 1/3</a>" in page
     assert "<th>N = 1</th><th>N = 2</th>" in page
     assert "<i>" not in page
     assert "\x1b" not in page
     assert "default-src 'none'" in page
-    assert "4 problems: 1 exact, 1 proved, 1 unknown, 1 violated" in page
+    assert "4 problems: 1 met, 1 proved, 1 unknown, 1 violated" in page
     assert "run/results" not in render_sweep_page(table)
 
 
@@ -393,7 +395,7 @@ def test_the_text_shows_in_what_problems_differ() -> None:
     lines = render_sweep(made_table()).splitlines()
     assert lines[:2] == ["model: m.toml", "property: never x"]
     assert lines[2].split() == ["time", "policy", "N", "answer"]
-    assert lines[-1] == "4 problems: 1 exact, 1 proved, 1 unknown, 1 violated"
+    assert lines[-1] == "4 problems: 1 met, 1 proved, 1 unknown, 1 violated"
 
 
 def test_wrong_arguments_are_named(tmp_path: Path) -> None:

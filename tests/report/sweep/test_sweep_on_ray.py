@@ -17,6 +17,8 @@ from tests.conftest import unavailable
 from tests.report.sweep.sweep_models import QUESTIONS, read_answers, write_models
 
 import surefoot
+from surefoot.errors import Unsupported
+from surefoot.report.sweep.answer_unit import load_file_model, make_unit_worker
 from surefoot.work.ray_pool import RayPool
 from surefoot.work.worker_pool import LostQuestion
 
@@ -102,6 +104,14 @@ def _end_at_seven(number: int) -> int:
     if number == 7:
         os._exit(3)
     return -number
+
+
+@pytest.mark.ray
+@pytest.mark.timeout(300)
+def test_errors_of_workers_are_told_in_their_own_words(cluster: Any) -> None:
+    with pytest.raises(Unsupported) as error:
+        RayPool(cluster.address, None, make_unit_worker, load_file_model, "/there/is/none", False)
+    assert str(error.value).startswith("a worker cannot use the folder `/there/is/none`")
 
 
 @pytest.mark.ray

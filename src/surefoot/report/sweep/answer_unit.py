@@ -18,7 +18,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from surefoot.errors import InvalidProblem, SurefootError
+from surefoot.errors import InvalidProblem, SurefootError, Unsupported
 from surefoot.formats.model_file import LoadedModel, read_model
 from surefoot.formats.result_json import annotated_result_to_json
 from surefoot.problem.environment import expand_definitions
@@ -47,7 +47,11 @@ _LEAST_PATIENCE = 30.0  # seconds after the time of a problem, until a process t
 
 def make_unit_worker(load: Load, folder: str, pages: bool) -> Callable[[SweepUnit], UnitReport]:
     """What answers problems whose files are named from this folder. `pages`: with a page for each result."""
-    os.chdir(folder)
+    try:
+        os.chdir(folder)
+    except OSError as error:
+        what = f"a worker cannot use the folder `{folder}`: {error.strerror}"
+        raise Unsupported(what, fix="share it with all nodes under this name") from None
     return partial(answer_unit, load, pages)
 
 

@@ -5,7 +5,7 @@ Green is for a question that was answered yes, as on every page; a number is nei
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from surefoot.report.html_page import render_html_page
 from surefoot.report.sweep.sweep_table import FILES, SweepAxes, count_sentence, find_axes
@@ -62,20 +62,36 @@ def _matrix(rows: Sequence[SweepRow], axes: SweepAxes, link: Callable[[str], str
         place = tuple(axes.label(row, name) for name in across)
         columns[place] = None
         cells.setdefault(tuple(axes.label(row, name) for name in down), {})[place] = row
+    ordered = _order_columns(columns, across)
     if len(columns) > MOST_COLUMNS:
         return f"<p>The matrix would have {len(columns)} columns; the table has all of them.</p>"
     head = "".join(f"<th>{escape_html(name)}</th>" for name in down)
-    for place in columns:
+    for place in ordered:
         lines = [_column_line(name, label) for name, label in zip(across, place, strict=True) if label]
         head += f"<th>{'<br>'.join(map(escape_html, lines)) or 'answer'}</th>"
     body = "".join(
         "<tr>"
         + "".join(f"<th>{escape_html(label)}</th>" for label in labels)
-        + "".join(_cell(found.get(place), link) for place in columns)
+        + "".join(_cell(found.get(place), link) for place in ordered)
         + "</tr>"
         for labels, found in cells.items()
     )
     return f'<div class="table"><table class="matrix"><tr>{head}</tr>{body}</table></div>'
+
+
+def _order_columns(columns: Iterable[tuple[str, ...]], across: Sequence[str]) -> list[tuple[str, ...]]:
+    """Property by property; in each the parameters in their order."""
+    given = list(columns)
+    if "property" not in across:
+        return given
+    at = across.index("property")
+    first = {name: number for number, name in reversed(list(enumerate(place[at] for place in given)))}
+    return sorted(given, key=lambda place: first[place[at]])
+
+
+def _engine_names(engine: str) -> str:
+    """`Bmc` of `Bmc(solver=Native(…), depth=None)`; of several all."""
+    return " | ".join(part.partition("(")[0] for part in engine.split(" | "))
 
 
 def _column_line(name: str, label: str) -> str:
@@ -97,7 +113,8 @@ def _cell(row: SweepRow | None, link: Callable[[str], str] | None) -> str:
 def _short_words(answer: SweepAnswer) -> str:
     """The answer in a cell; its number, where it is one."""
     if answer.low is not None or answer.high is not None:
-        value = answer.words.partition(" with confidence")[0].partition(" (")[0]
+        whole = answer.words.removeprefix(f"{answer.threshold} (").removesuffix(")")
+        value = whole.partition(" with confidence")[0].partition(", not certified")[0].partition(" (")[0]
         return f"{answer.threshold}: {value}" if answer.threshold else value
     return answer.threshold or answer.kind
 
@@ -122,5 +139,6 @@ def _list_cells(row: SweepRow, axes: SweepAxes, link: Callable[[str], str] | Non
     return (
         "".join(f"<td>{escape_html(axes.label(row, name))}</td>" for name in axes.varied)
         + f'<td class="text {found.shade}">{escape_html(words)}</td><td>{links}</td>'
-        + f'<td class="text">{escape_html(found.engine)}</td><td>{found.seconds:.2f}</td>'
+        + f'<td title="{escape_html(found.engine)}">{escape_html(_engine_names(found.engine))}</td>'
+        + f"<td>{found.seconds:.2f}</td>"
     )
