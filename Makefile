@@ -14,7 +14,7 @@ WORKERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN); [ "$$n" -lt 4 ] && echo "$$n
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check docs bench bench-solve bench-whirl bench-explicit bench-statistical bench-batch bench-reach format train-setup clean
+.PHONY: help setup demo test check docs bench bench-solve bench-whirl bench-explicit bench-statistical bench-batch bench-reach format train-setup ray-setup clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -67,6 +67,8 @@ format: $(VENV)/.stamp-dev ## Format the code and apply safe lint fixes
 
 train-setup: $(VENV)/.stamp-train ## Add torch and stable-baselines3, so that no training test is skipped
 
+ray-setup: $(VENV)/.stamp-ray ## Add Ray, so that no test of a cluster is skipped
+
 clean: ## Remove .venv, caches and build products
 	rm -rf $(VENV) $(PEERS) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -92,6 +94,12 @@ $(VENV)/.stamp-train: pyproject.toml | $(VENV)/.stamp-dev
 	@echo "installing $(TORCH) and stable-baselines3 into $(VENV)"
 	@$(PIP) $(TORCH)
 	@$(PIP) -e '.[dev,train]'
+	@touch $@
+
+# Apart from the rest: a quarter of a gigabyte for a few tests.
+$(VENV)/.stamp-ray: pyproject.toml | $(VENV)/.stamp-dev
+	@echo "installing Ray into $(VENV)"
+	@$(PIP) -e '.[dev,ray]'
 	@touch $@
 
 # One by one: an engine that cannot be installed here is left out of the comparison.

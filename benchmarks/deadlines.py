@@ -1,14 +1,16 @@
 """Does every command end at its deadline? A table of command x engine x model.
 
     python -m benchmarks.deadlines [--seconds 2,5,20] [--only TEXT] [--shared FOLDER] [--json FILE]
+    python -m benchmarks.deadlines --random 200 [--seed 1] [--shared FOLDER] [--json FILE]
 
 Each row is one process of `surefoot … --timeout S` on a model that is too large for that time: wall seconds
 from its start to its end (imports, reading, certification, files: all of it), processor seconds of the
 process and its children, and what it said. On a busy machine a process has only a share of a processor, also
 after its deadline, so that `over` is what it was late in processor seconds: late wall seconds times its
 share. A row is late if that is more than max(2, S / 20). The time of
-`study` is that of each expectation: the row is about the slowest. Exit 1 if a row is late, or ends with
-another code than an answer.
+`study` is that of each expectation, that of `sweep` of each problem: the row is about the slowest. Exit 1
+if a row is late, or ends with another code than an answer. `--random`: so many commands, models and times
+from 1 to 30 s of `benchmarks.random_commands`; those that are refused are drawn again.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from threading import Timer
@@ -27,10 +29,12 @@ from time import monotonic
 from typing import IO, Any
 
 from benchmarks.late_models import MAKERS
+from benchmarks.random_commands import draw_commands
 
 PATIENCE = 120.0  # seconds after the deadline, until a process is killed
 PATIENCE_WITH_STUDIES = 1800.0  # they have many deadlines
 ANSWERS = (0, 1, 3)
+DRAWN = (*ANSWERS, 2)  # a drawn command may be refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,21 +238,44 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seconds", default="2,5,20", help="the deadlines, with commas between them")
     parser.add_argument("--only", default="", help="rows with this text")
     parser.add_argument("--shared", type=Path, help="a folder with models of others")
+    parser.add_argument("--random", type=int, metavar="N", help="so many random commands with an answer")
+    parser.add_argument("--seed", type=int, default=1, help="of --random")
+    parser.add_argument("--folder", type=Path, help="where models are made; default: a temporary one")
     parser.add_argument("--json", type=Path, help="write the rows, also those of earlier runs in this file")
     given = parser.parse_args(arguments)
-    rows = [r for r in (*ROWS, *(SHARED if given.shared else ())) if given.only in f"{r.model} {r.arguments}"]
-    found: list[Timed] = []
     print("seconds    wall    over     cpu  code  model, command: what was said")
-    with tempfile.TemporaryDirectory() as folder:
-        for seconds in map(float, given.seconds.split(",")):
-            for row in rows:
-                found.append(timed(row, seconds, Path(folder), given.shared))
-                print(line(found[-1]), flush=True)
+    with tempfile.TemporaryDirectory() as name:
+        folder = given.folder or Path(name)
+        measured = measure_random(given, folder) if given.random else measure_table(given, folder)
+        found = []
+        for one in measured:
+            print(line(one), flush=True)
+            found.append(one)
     if given.json is not None:
         given.json.write_text(json.dumps([asdict(t) for t in found], indent=1) + "\n")
-    wrong = [t for t in found if t.late or t.code not in ANSWERS]
+    wrong = [t for t in found if t.late or t.code not in (ANSWERS if not given.random else DRAWN)]
     print(f"{len(found)} rows, {sum(t.late for t in found)} late, {len(wrong)} late or without an answer")
     return 1 if wrong else 0
+
+
+def measure_table(given: argparse.Namespace, folder: Path) -> Iterator[Timed]:
+    rows = [r for r in (*ROWS, *(SHARED if given.shared else ())) if given.only in f"{r.model} {r.arguments}"]
+    for seconds in map(float, given.seconds.split(",")):
+        for row in rows:
+            yield timed(row, seconds, folder, given.shared)
+
+
+def measure_random(given: argparse.Namespace, folder: Path) -> Iterator[Timed]:
+    """Drawn commands, until so many were not refused."""
+    answered = 0
+    for drawn in draw_commands(given.seed, given.shared):
+        row = Row(drawn.model, drawn.arguments)
+        if given.only not in f"{row.model} {row.arguments}":
+            continue
+        yield (one := timed(row, drawn.seconds, folder, given.shared))
+        answered += one.code in ANSWERS
+        if answered >= given.random:
+            return
 
 
 def line(found: Timed) -> str:
@@ -265,9 +292,12 @@ def timed(row: Row, seconds: float, folder: Path, shared: Path | None) -> Timed:
         made = MAKERS[row.model](folder)
         named = " ".join(map(str, made)) if isinstance(made, tuple) else str(made)
     else:
-        named = str(shared / row.model) if shared is not None else ""
-    words = row.arguments.replace("{}", named).replace("OUT", str(folder)).split()
-    words = [w.replace("(", " ").replace(")", "") for w in words]
+        files = [(shared or folder) / part for part in row.model.split("|")]
+        named = " ".join(map(str, files)) if all(one.exists() for one in files) else row.model
+    words = (
+        row.arguments.replace("{}", named).replace("OUT", str(folder)).replace("DATA", str(shared)).split()
+    )
+    words = [w.replace("(", " ").replace(")", "").replace("NUMBER", f"{monotonic():.6f}") for w in words]
     command = [sys.executable, "-m", "surefoot", *words, "--timeout", f"{seconds:g}"]
     with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
         begun = monotonic()
@@ -287,7 +317,20 @@ def timed(row: Row, seconds: float, folder: Path, shared: Path | None) -> Timed:
         return slowest_expectation(
             row, seconds, wall, processor, process.returncode, json.loads("\n".join(told))
         )
+    if row.command == "sweep" and process.returncode in ANSWERS:
+        return slowest_problem(row, seconds, wall, processor, process.returncode, json.loads("\n".join(told)))
     return Timed(row.model, row.arguments, seconds, wall, processor, process.returncode, said[:160])
+
+
+def slowest_problem(
+    row: Row, seconds: float, wall: float, processor: float, code: int, told: Mapping[str, Any]
+) -> Timed:
+    """Each problem of a sweep has the time for itself; its share of a processor is that of the whole."""
+    worst = max((one["answer"] for one in told["rows"]), key=lambda answer: float(answer["seconds"]))
+    said = f"{len(told['rows'])} problems in {wall:.0f} s, the slowest {worst['words']}"
+    part = float(worst["seconds"])
+    share = min(1.0, processor / wall)
+    return Timed(row.model, row.arguments, seconds, part, share * part, code, said)
 
 
 def slowest_expectation(

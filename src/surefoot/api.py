@@ -33,10 +33,8 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
     from surefoot.engines.recurrence import Recurrence as Recurrence
     from surefoot.engines.selection import NoEngine as NoEngine
     from surefoot.engines.statistical import Statistical as Statistical
-    from surefoot.engines.statistical.black_box import (
-        estimate_episode_reward as estimate_episode_reward,
-        estimate_episode_success as estimate_episode_success,
-    )
+    from surefoot.engines.statistical.black_box import estimate_episode_reward as estimate_episode_reward
+    from surefoot.engines.statistical.black_box import estimate_episode_success as estimate_episode_success
     from surefoot.errors import (
         InvalidProblem as InvalidProblem, MissingBackend as MissingBackend, SurefootError as SurefootError,
         Unsupported as Unsupported, WrongType as WrongType,
@@ -50,10 +48,8 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
     from surefoot.formats.gymnasium.live_environment import set_gym_arguments as set_gym_arguments
     from surefoot.formats.jani import read_jani as read_jani, write_jani as write_jani
     from surefoot.formats.prism import read_prism as read_prism, write_prism as write_prism
-    from surefoot.formats.json_file import (
-        read_invariant as read_invariant, read_json as read_json,
-        read_stored_results as read_stored_results,
-    )
+    from surefoot.formats.json_file import read_invariant as read_invariant, read_json as read_json
+    from surefoot.formats.json_file import read_stored_results as read_stored_results
     from surefoot.formats.model_file import (
         PRISM_SUFFIXES as PRISM_SUFFIXES, LoadedModel as LoadedModel,
         file_sha256 as file_sha256, parse_constants as parse_constants,
@@ -90,15 +86,14 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
         never_before as never_before, probability_of as probability_of, recurs as recurs, within as within,
     )
     from surefoot.interface.pose_problem import pose_problem as pose_problem
-    from surefoot.interface.questions import (
-        check as check, faults as faults, heatmap as heatmap,
-        load as load, probability as probability, shield as shield,
-    )
+    from surefoot.interface.questions import check as check, faults as faults, heatmap as heatmap
+    from surefoot.interface.questions import load as load, probability as probability, shield as shield
     from surefoot.interface.result import CheckResult as CheckResult
+    from surefoot.interface.sweep import sweep as sweep
+    from surefoot.interface.sweep_result import SweepResult as SweepResult, ask_sweep as ask_sweep
     from surefoot.interface.save_problem import save as save
-    from surefoot.interface.table import (
-        TableEnvironment as TableEnvironment, from_table as from_table, from_transitions as from_transitions,
-    )
+    from surefoot.interface.table import TableEnvironment as TableEnvironment
+    from surefoot.interface.table import from_table as from_table, from_transitions as from_transitions
     from surefoot.interface.symbolic_execution.trace_function import trace as trace
     from surefoot.network.evaluate import evaluate_network_batch as evaluate_network_batch
     from surefoot.network.interval import interval_bounds as interval_bounds
@@ -242,6 +237,8 @@ if TYPE_CHECKING:  # the names of the table below, for type checkers; a test hol
     )
     from surefoot.search.fault_search import FaultSearch as FaultSearch, search_faults as search_faults
     from surefoot.search.find_witnesses import with_witnesses as with_witnesses
+    from surefoot.search.question_predicates import with_predicates as with_predicates
+    from surefoot.search.sweep.sweep_file import plan_sweep as plan_sweep
     from surefoot.search.finite_shield import (
         FiniteSynthesis as FiniteSynthesis, is_moved_by_actions as is_moved_by_actions,
         make_finite_shield as make_finite_shield, reachability_goals as reachability_goals,
@@ -343,6 +340,8 @@ _USER_SECTIONS: tuple[dict[str, str], ...] = (  # module below `surefoot` -> its
         ".interface.save_problem": "save",
         ".interface.faults": "PolicyFaults",
         ".interface.result": "CheckResult",
+        ".interface.sweep": "sweep",
+        ".interface.sweep_result": "SweepResult",
         ".run": "verify",
         ".report.result_text": "render",
         ".work.budget": "Budget",
@@ -482,6 +481,9 @@ _TOOL_SECTIONS: tuple[dict[str, str], ...] = (  # beside these, for the command 
             "verify_assuming"
         ),
         ".search.find_witnesses": "with_witnesses",
+        ".search.question_predicates": "with_predicates",
+        ".search.sweep.sweep_file": "plan_sweep",
+        ".interface.sweep_result": "ask_sweep",
         ".search.safe_starts": "STARTS_INTERRUPTED find_safe_starts",
         ".search.vnnlib_question": "competition_verdict verify_vnnlib",
         ".reductions.abstraction_request": "parse_abstraction_request",

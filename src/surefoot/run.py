@@ -341,7 +341,7 @@ def unanswered_result(
         certified=False,
         arithmetic=arithmetic_of(problem, in_reals_only(verdict)),
         seed=budget.seed,
-        versions=_package_versions(),
+        versions=package_versions(),
         inputs=dict(inputs),
         seconds=0.0,
         notes=_problem_notes(problem),
@@ -536,7 +536,7 @@ def _normalisation_notes(edges: tuple[str, ...]) -> tuple[str, ...]:
     return (f"normalised: the probabilities of {count_noun(len(edges), 'edge')} were {how}: {named}",)
 
 
-def _package_versions() -> dict[str, str]:
+def package_versions() -> dict[str, str]:
     """Versions of everything an answer may depend on."""
     found = {"python": platform.python_version()}
     for package in PACKAGES:

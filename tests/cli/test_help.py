@@ -30,6 +30,7 @@ WRONG = (
     ("heatmap", "there-is-none.toml"),
     ("invariant", "there-is-none.toml"),
     ("vnnlib", "net.onnx"),
+    ("sweep", "toy.toml", "--timeout", "0"),
     ("nonsense",),
     ("study", "compare", "nonsense"),
     ("study", "table", "control", "7"),

@@ -32,6 +32,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "shield": ("shield", "{never}", "--python", "{out}/g.py", "--c", "{out}/g", "--json", "{out}/r.json"),
     "heatmap": ("heatmap", "{chance}", "--svg", "{out}/h.svg", "--starts", "true", "--report",
                 "{out}/h.html"),
+    "sweep": ("sweep", "{never}", "{chance}", "--report", "{out}/s.html", "--run-directory", "{out}/run"),
     "vnnlib": ("vnnlib", "{network}", "{specification}", "--report", "{out}/r.html"),
     "inspect a problem": ("inspect", "{never}"),
     "inspect jani": ("inspect", "{jani}"),

@@ -33,7 +33,7 @@ def validator(name: str) -> Draft202012Validator:
 
 def test_there_is_something_to_look_at() -> None:
     assert len(PROBLEM_FILES) >= 15
-    assert SCHEMAS == ("problem", "wiring", "result")
+    assert SCHEMAS == ("problem", "wiring", "result", "sweep")
 
 
 @pytest.mark.parametrize("path", PROBLEM_FILES, ids=lambda path: path.stem)

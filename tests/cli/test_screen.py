@@ -42,6 +42,7 @@ COMMANDS: dict[str, tuple[int, tuple[str, ...]]] = {
     "starts": (1, ("starts", "{walk}", "--property", "nie ∞")),
     "optimum": (0, ("optimum", "{walk}", "--property", "wie oft")),
     "heatmap": (0, ("heatmap", "{walk}", "--property", "wie oft", "--starts", "true")),
+    "sweep": (1, ("sweep", "{walk}", "--property", "nie ∞", "--property", "wie oft", "--workers", "1")),
     "shield": (3, ("shield", "{walk}", "--property", "nie ∞")),
     "engines": (0, ("engines", "{walk}")),
     "solvers": (0, ("solvers",)),

@@ -30,6 +30,7 @@ COMMANDS = {  # name -> file in `commands/`, and what `--help` says of it
     "check": ("check", "Decide the properties of a policy in its environment."),
     "faults": ("faults", "Find the last decisions of violating runs that could have been different."),
     "invariant": ("invariant", "Find for which bounds a property holds, or an inductive invariant."),
+    "sweep": ("sweep", "Ask about many policies, properties and parameters; one table."),
     "starts": ("starts", "Find from which starts a property is proved, refuted, or open."),
     "optimum": ("optimum", "The best way to choose, state by state, and how far a policy is from it."),
     "shield": ("shield", "Synthesise a program that is proved safe, and a shield for a network."),
@@ -43,7 +44,7 @@ COMMANDS = {  # name -> file in `commands/`, and what `--help` says of it
     "solvers": ("listing", "List the solvers and whether they can be used here."),
     "study": ("study", "Show a case study, or compare the papers' figures with measured ones."),
     "doctor": ("doctor", "Show versions, missing extras and whether the solvers answer rightly."),
-    "schema": ("schema", "Print the JSON Schema of problem files, wirings or results."),
+    "schema": ("schema", "Print the JSON Schema of problem files, wirings, results or sweeps."),
     "completion": ("completion", "Print what bash, zsh or fish reads to complete commands."),
     "demo": ("demo", "Refute one property, see another hold, check the evidence again."),
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -122,19 +121,6 @@ def build_engines(name: str | None, given: Mapping[str, Any], dump: Path | None)
     except api.WrongType as error:  # `Bmc.depth` is the flag --depth
         option = "--" + error.where.rpartition(".")[2].replace("_", "-")
         raise api.InvalidProblem(error.what, fix=error.fix, where=option) from None
-
-
-def with_predicates(
-    engines: Sequence[api.Engine], given: tuple[api.Term, ...] | None, named: tuple[api.Term, ...]
-) -> tuple[list[api.Engine], tuple[str, ...]]:
-    """The engines with the predicates that a question names, unless others are given; and what to tell."""
-    if not named:
-        return list(engines), ()
-    if given is not None:
-        return list(engines), (f"the {len(named)} predicates of the question were replaced by those given",)
-    if not any(isinstance(engine, api.Predicates) for engine in engines):
-        return list(engines), (f"the {len(named)} predicates of the question help `predicates` only",)
-    return [replace(e, predicates=named) if isinstance(e, api.Predicates) else e for e in engines], ()
 
 
 def _check_engine_name(name: str | None) -> None:

@@ -29,6 +29,7 @@ ENDINGS = {  # of the files that an option writes
     "--json": (".json",),
     "--report": (".html", ".htm"),
     "--certificate": (".json", ".json.gz", ".gz"),
+    "--csv": (".csv",),
     "--plot": (".svg", ".html", ".htm"),
     "--svg": (".svg",),
     "--png": (".png",),

@@ -97,7 +97,7 @@ class SavedRun:
 
         Real numbers become floats; with `exact` they stay what they are in `states`.
         """
-        pandas = _load_pandas()
+        pandas = load_pandas()
         columns = trace_columns(self.problem, self.run, exact=exact)
         return pandas.DataFrame(columns, index=pandas.RangeIndex(len(self.run.states), name="state"))
 
@@ -132,7 +132,7 @@ class PassedSets:
 
     def to_pandas(self) -> Any:
         """A data frame with a row for each box and the columns of `columns`."""
-        return _load_pandas().DataFrame(self.columns())
+        return load_pandas().DataFrame(self.columns())
 
     def save(self, path: str | PathLike[str], *, axes: Sequence[str] | None = None) -> None:
         """Draw them as .svg or .png; `axes`: two names, such as ("time", "x") or ("x", "y")."""
@@ -147,7 +147,7 @@ def _write_drawing(target: Path, drawing: Drawing) -> None:
     write_file(target, render_svg(drawing) if target.suffix == ".svg" else render_png(drawing))
 
 
-def _load_pandas() -> Any:
+def load_pandas() -> Any:
     try:
         import pandas  # type: ignore[import-untyped]
     except ImportError:

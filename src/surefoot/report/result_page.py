@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Literal
 
 from surefoot.problem.problem import Problem
 from surefoot.problem.property_printer import show_property
@@ -91,7 +92,7 @@ def _result_section(problem: Problem, result: Result) -> str:
     lines = [] if isinstance(result.verdict, Found) else evidence_lines(problem, result, runs=False)
     parts = [
         "<section><h2 "
-        f'class="{_verdict_class(problem, result)}">{escape_html(verdict_headline(problem, result))}: '
+        f'class="{verdict_shade(problem, result)}">{escape_html(verdict_headline(problem, result))}: '
         f"<code>{escape_html(asked)}</code></h2>",
         "" if (short := round_long_numbers(asked)) == asked else f"<p>Rounded: {escape_html(short)}</p>",
         words,
@@ -142,7 +143,7 @@ def _starts_html(problem: Problem, result: Result, table: tuple[tuple[State, Ver
     return cut + html_table(("start", "value"), rows)
 
 
-def _verdict_class(problem: Problem, result: Result) -> str:
+def verdict_shade(problem: Problem, result: Result) -> Literal["good", "bad", "open", "value"]:
     """The colour of an answer: green is for yes, where that is certified; a value is neither good nor bad."""
     match answer_threshold(problem.property, result.verdict), result.verdict:
         case "missed", _:

@@ -16,7 +16,6 @@ from surefoot.cli.engine_options import (
     engine_flags,
     refuse_options_of_others,
     refuse_what_is_unused,
-    with_predicates,
 )
 from surefoot.cli.model import (
     MODEL_OPTIONS,
@@ -168,7 +167,8 @@ def check(
     def ask(name: str, problem: api.Problem, budget: api.Budget) -> api.Result:
         source = {**loaded.source, "property": name}
         named = shown is not None or options.get("solver") is not None
-        engines, about = with_predicates(built, options.get("predicates"), loaded.predicates.get(name, ()))
+        named_there = loaded.predicates.get(name, ())
+        engines, about = api.with_predicates(built, options.get("predicates"), named_there)
         if abstract is not None or assume_invariant is not None:
             asking = api.SearchSettings(engines, budget, loaded.inputs, source)
             result = _verify_indirectly(problem, abstract, assume_invariant, asking)

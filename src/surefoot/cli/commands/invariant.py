@@ -15,7 +15,6 @@ from surefoot.cli.engine_options import (
     engine_flags,
     refuse_options_of_others,
     refuse_what_is_unused,
-    with_predicates,
 )
 from surefoot.cli.model import MODEL_OPTIONS, load_single_problem, model_flags
 from surefoot.cli.option_groups import (
@@ -134,7 +133,7 @@ def invariant(
     engines = build_engines(engine_name, options, dump_queries)
     refuse_what_is_unused(engine_name, options, {name: problem}, engines)
     if loaded.predicates.get(name):
-        engines, _ = with_predicates(engines, options.get("predicates"), loaded.predicates[name])
+        engines, _ = api.with_predicates(engines, options.get("predicates"), loaded.predicates[name])
     with report_progress(quiet) as tell:
         source = {**loaded.source, "property": name}
         asking = api.SearchSettings(engines, begin_budget(timeout, seed, tell), loaded.inputs, source)

@@ -12,7 +12,7 @@ from surefoot import api
 @click.command()
 @click.argument("name", type=click.Choice(api.SCHEMAS))
 def schema(name: str) -> int:
-    """Print the JSON Schema of problem files, wirings or results.
+    """Print the JSON Schema of problem files, wirings, results or tables of sweeps.
 
     An editor completes the keys of a problem file whose first line is `#:schema ./problem.schema.json`.
     """

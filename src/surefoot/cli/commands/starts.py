@@ -13,7 +13,6 @@ from surefoot.cli.engine_options import (
     engine_flags,
     refuse_options_of_others,
     refuse_what_is_unused,
-    with_predicates,
 )
 from surefoot.cli.model import MODEL_OPTIONS, load_single_problem, model_flags
 from surefoot.cli.option_groups import (
@@ -74,7 +73,7 @@ def starts(
         refuse_option(option_flag(min(asked)), "a table of all states is made without it", fix)
     engines = build_engines(engine_name, options, dump_queries)
     refuse_what_is_unused(engine_name, options, {name: problem}, engines)
-    engines, _ = with_predicates(engines, options.get("predicates"), loaded.predicates.get(name, ()))
+    engines, _ = api.with_predicates(engines, options.get("predicates"), loaded.predicates.get(name, ()))
     with report_progress(quiet) as tell:
         source = {**loaded.source, "property": name}
         asking = api.SearchSettings(engines, begin_budget(timeout, seed, tell), loaded.inputs, source)

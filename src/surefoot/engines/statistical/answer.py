@@ -48,8 +48,9 @@ from surefoot.verdict.verdict import Estimated, Exact, PerStart, Reason, Unknown
 from surefoot.work.budget import Budget
 from surefoot.work.deadline import call_in_time
 from surefoot.work.fingerprint import content_fingerprint
+from surefoot.work.ray_pool import RayPool
 from surefoot.work.run_directory import RunDirectory
-from surefoot.work.worker_pool import ProcessPool, RayPool, SerialPool, WorkerPool
+from surefoot.work.worker_pool import ProcessPool, SerialPool, WorkerPool
 
 PLANNING = 0.3  # of the time, for a rule that has to be proved by computation
 PLAN_AT_ONCE = "mixture"  # needs no such proof

@@ -1,10 +1,10 @@
-"""JSON Schemas of the files that people write and tools read: problem files, wirings, results."""
+"""JSON Schemas of the files that people write and tools read: problem files, wirings, results, sweeps."""
 
 from __future__ import annotations
 
 from importlib.resources import files
 
-SCHEMAS = ("problem", "wiring", "result")
+SCHEMAS = ("problem", "wiring", "result", "sweep")
 
 
 def read_schema(name: str) -> str:

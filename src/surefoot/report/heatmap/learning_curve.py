@@ -5,9 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
@@ -88,9 +87,3 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def checkpoint_step(name: str) -> int | None:
-    """When a checkpoint was saved: the last number in its name; None if there is none."""
-    found: Sequence[str] = re.findall(r"\d+", name)
-    return int(found[-1]) if found and len(found[-1]) < 16 else None

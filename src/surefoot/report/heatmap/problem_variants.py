@@ -4,36 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 from surefoot.errors import InvalidProblem, Unsupported
+from surefoot.formats.checkpoint_files import list_checkpoint_files
 from surefoot.formats.model_file import LoadedModel
 from surefoot.problem.environment import Environment, expand_definitions
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Probability, Threshold
 from surefoot.problem.property_printer import show_property
 from surefoot.report.heatmap.heat_figure import measure_of
-from surefoot.report.heatmap.learning_curve import Curve, checkpoint_step, read_curve
-from surefoot.term.decimal_literals import show_number
+from surefoot.report.heatmap.learning_curve import Curve, read_curve
+from surefoot.search.sweep.swept_values import SweptValues, read_swept_values
 from surefoot.term.lexer import shorten_text
-from surefoot.term.parser import parse_term
 from surefoot.term.reserved_names import is_reserved
-from surefoot.term.term import Const, Term, conjunction_of, free_names
+from surefoot.term.term import Term, conjunction_of, free_names
 
-MOST_VALUES = 64
 LONGEST = 120  # characters of a property above a picture
-NETWORKS = (".onnx", ".onnx.gz", ".nnet", ".zip")
-
-
-@dataclass(frozen=True, slots=True)
-class Sweep:
-    """A parameter of the model, and the values that it takes."""
-
-    name: str
-    values: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +56,7 @@ class Variant:
 class MapPlan:
     """Which maps are drawn of each model: one for each checkpoint and each combination of swept values."""
 
-    sweeps: tuple[Sweep, ...]
+    sweeps: tuple[SweptValues, ...]
     saved: tuple[tuple[int, Path], ...]  # checkpoints in the order of training: step and network
     curve: Curve | None  # of the training, with the places of the checkpoints on it
 
@@ -117,7 +106,7 @@ def read_map_plan(
 ) -> MapPlan:
     """From texts like `noise=0.1:0.5:0.1`, a folder of checkpoints and the file of their learning curve."""
     saved, line = _read_training(folder, curve, policy)
-    found = tuple(map(_read_sweep, sweeps))
+    found = tuple(read_swept_values(text, "--sweep") for text in sweeps)
     if len(found) > 2:
         raise InvalidProblem("more than two parameters cannot be drawn at once", where="--sweep")
     return MapPlan(found, saved, line)
@@ -133,64 +122,12 @@ def _read_training(
         return (), None
     if policy is not None:
         raise InvalidProblem("the checkpoints are the policies", fix="leave --policy out")
-    saved = _list_checkpoint_files(folder)
+    saved = list_checkpoint_files(folder)
     if curve is None:
         return saved, None
     line = read_curve(curve)
     marks = tuple((float(step), path.name) for step, path in saved)
     return saved, replace(line, marks=marks)
-
-
-def _read_sweep(text: str) -> Sweep:
-    """`noise=0.1:0.5:0.1` (first, last, step) or `noise=0.1,0.2,0.5`."""
-    name, equals, said = (part.strip() for part in text.partition("="))
-    if not equals or not name or not said:
-        fix = "write --sweep noise=0.1:0.5:0.1 or --sweep noise=0.1,0.2,0.5"
-        raise InvalidProblem(
-            f"`{text}` does not say which values a parameter takes", fix=fix, where="--sweep"
-        )
-    if ":" not in said:
-        values = tuple(part.strip() for part in said.split(","))
-        if len(values) > MOST_VALUES or not all(values):
-            raise InvalidProblem(f"between 1 and {MOST_VALUES} values can be swept", where="--sweep")
-        return Sweep(name, values)
-    parts = said.split(":")
-    if len(parts) != 3:
-        raise InvalidProblem(
-            f"`{said}` is not FIRST:LAST:STEP", fix=f"write {name}=0.1:0.5:0.1", where="--sweep"
-        )
-    first, last, step = (_parse_number(part) for part in parts)
-    if step <= 0 or last < first:
-        what = f"`{said}` contains no value"
-        raise InvalidProblem(
-            what, fix="the step is positive, the last value not below the first", where="--sweep"
-        )
-    count = int((last - first) / step) + 1
-    if count > MOST_VALUES:
-        raise InvalidProblem(f"{count} values are too many", fix=f"at most {MOST_VALUES}", where="--sweep")
-    return Sweep(name, tuple(show_number(first + n * step) for n in range(count)))
-
-
-def _parse_number(text: str) -> Fraction:
-    term = parse_term(text)
-    if not isinstance(term, Const) or isinstance(term.value, bool):
-        raise InvalidProblem(f"`{text}` is not a number", where="--sweep")
-    return Fraction(term.value)
-
-
-def _list_checkpoint_files(folder: Path) -> tuple[tuple[int, Path], ...]:
-    """The networks of a folder in the order of the last number in their names."""
-    if not folder.is_dir():
-        raise InvalidProblem("not a folder", fix="give the folder of the checkpoints", where=str(folder))
-    found = []
-    for path in sorted(folder.iterdir()):
-        name = next((path.name.removesuffix(s) for s in NETWORKS if path.name.endswith(s)), None)
-        if name is not None and (step := checkpoint_step(name)) is not None:
-            found.append((step, path))
-    if not found:
-        fix = f"their names end in the step and one of {', '.join(NETWORKS)}: agent-70000.onnx"
-        raise InvalidProblem("there is no checkpoint here", fix=fix, where=str(folder))
-    return tuple(sorted(found, key=lambda saved: saved[0]))
 
 
 def _restrict_starts(problem: Problem, where: tuple[Term, ...]) -> Problem:
