@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 from surefoot.errors import SurefootError, Unsupported
@@ -86,9 +87,7 @@ def write_out_memory(problem: Problem) -> Problem:
     memory = _name_memory(policy, environment, _last_step(problem.property))
     starts = tuple(equal(Var(v.name), 0) for v in memory.variables)
     edges, meanings = _Actions(policy, environment, memory).write_out()
-    components = tuple(
-        replace(c, edges=edges[number]) for number, c in enumerate(environment.components)
-    )
+    components = tuple(replace(c, edges=edges[number]) for number, c in enumerate(environment.components))
     written = replace(
         environment,
         variables=(*environment.variables, *memory.variables),
@@ -137,11 +136,13 @@ def _name_memory(policy: NeuralPolicy, environment: Environment, last: int | Non
     taken |= {c.name for part in environment.components for e in part.edges for c in e.chosen}
     variables, following = [], []
     for number, kind in enumerate(policy.network.memory):
-        limit = {Remembered.UNIT: 1, Remembered.SUM: None if last is None else last + 1}.get(kind)
+        limit = Fraction(1) if kind is Remembered.UNIT else None
+        if kind is Remembered.SUM and last is not None:
+            limit = Fraction(last + 1)
         low = None if limit is None else -limit
         variables.append(Variable(fresh_name(f"{MEMORY}{number}", taken), Real(low, limit)))
         name = fresh_name(f"{NEXT}{number}", taken)
-        following.append(Control(name, low, limit, clipped=limit is not None))  # type: ignore[arg-type]
+        following.append(Control(name, low, limit, clipped=limit is not None))
     count = 0 if environment.controls else policy.network.decided
     scores = (Control(fresh_name(f"{SCORE}{i}", taken), clipped=False) for i in range(count))
     return _Memory(tuple(variables), tuple(following), tuple(scores))
@@ -210,7 +211,9 @@ class _Actions:
     def _meanings(
         self, names: tuple[str, ...], enabled: Mapping[int, Term], best: Mapping[int, Term], only: bool
     ) -> dict[str, Term]:
-        asked = disjunction_of(tuple(enabled.values()))  # the policy is asked where one of its actions is possible
+        asked = disjunction_of(
+            tuple(enabled.values())
+        )  # the policy is asked where one of its actions is possible
         chosen = {i: conjunction_of((asked, *((enabled[i],) if only else ()), best[i])) for i in enabled}
         stalls = tuple(conjunction_of((chosen[i], ~enabled[i])) for i in enabled)
         component = self.environment.components[0]

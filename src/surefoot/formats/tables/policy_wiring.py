@@ -37,15 +37,15 @@ def read_table_policy(model: TableModel, path: Path) -> NeuralPolicy | ProgramPo
         return wire_action_table(table, model.environment, model.actions, path, default=names)
     loaded = load_policy(path)
     network, where = loaded.network, str(path)
-    if loaded.head == "value" or network.outputs != len(model.actions):
-        what = f"the network has {network.outputs} outputs, and the {len(model.actions)} actions are "
+    if loaded.head == "value" or network.decided != len(model.actions):
+        what = f"the network has {network.decided} outputs, and the {len(model.actions)} actions are "
         fix = "give a policy that was trained on this environment"
         raise InvalidProblem(what + ", ".join(model.actions[:12]), fix=fix, where=where)
-    for observe in _possible_observations(model, names, network.width):
-        if len(observe) == network.width:
+    for observe in _possible_observations(model, names, network.observed):
+        if len(observe) == network.observed:
             return NeuralPolicy(network, observe, model.actions, Choose.ARGMAX, loaded.notes)
     sizes = ", ".join(f"{name} ({_count_values(model, name)} values)" for name in names)
-    what = f"the network reads {network.width} numbers, and the state has {sizes}"
+    what = f"the network reads {network.observed} numbers, and the state has {sizes}"
     fix = "it has to read one number for each value (one-hot), or one for each variable"
     raise InvalidProblem(what, fix=fix, where=where)
 
