@@ -11,7 +11,11 @@ from surefoot.formats.normalization import read_normalization
 from surefoot.formats.policy_file import load_policy
 
 TRUST = "use a file from a source you trust, or export the policy to ONNX"
-READ = "PPO, A2C, DQN, SAC, TD3, DDPG, and TRPO, MaskablePPO, QRDQN, TQC, ARS of sb3-contrib are read"
+READ = (
+    "PPO, A2C, DQN, SAC, TD3, DDPG, and TRPO, MaskablePPO, RecurrentPPO, QRDQN, TQC, ARS of sb3-contrib are "
+    "read"
+)
+EXPORT = "export to ONNX (docs/reference/policies.md)"
 JSON = 'write them as JSON: {"mean": […], "variance": […], "epsilon": 1e-8, "clip": 10}'
 SYSTEM = f"`posix.system`: refused, nothing was executed; fix: {TRUST}"
 CONTRIB = "sb3_contrib.ppo_recurrent.policies"
@@ -25,8 +29,8 @@ MESSAGES = {
     "32-members.zip": ": the zip has more than 4096 members",
     "32-traversal.zip": ": the zip has a member outside its folder: `../../policy.pth`",
     "32-nested-bomb.zip": ":policy.pth: the member `data` unpacks to more than 200 times its size",
-    "33-recurrent.zip": f":data.policy_class: recurrent policy from `{CONTRIB}`; fix: {READ}",
-    "33-recurrent-weights.zip": f": this is a recurrent (LSTM) policy; fix: {READ}",
+    "33-recurrent.zip": f":data.policy_class: policy class from `{CONTRIB}`; fix: {READ}",
+    "33-recurrent-weights.zip": f": `lstm_actor` has not the weights of a recurrent layer; fix: {EXPORT}",
     "33-cnn.zip": f": this is a CNN policy; fix: {READ}",
     "33-image.zip": ":data.observation_space: image observations (CNN policy); fix: observe a Box of floats",
     "34-payload.pkl": f": {SYSTEM}",
@@ -45,7 +49,7 @@ WRITTEN = {
     "no-tensor": ":layers[2]: there is no tensor `c.weight`; fix: did you mean `b.weight`?",
     "order": ":layers[2]: `a` has 2 inputs, but it reads 1 numbers; fix: list the layers in their order",
     "no-start": ":layers[0]: the first layer, `relu`, does not say how many inputs there are"
-    '; fix: begin with "linear NAME", "embedding NAME", "one_hot N" or "inputs N"',
+    '; fix: begin with "linear NAME", "lstm NAME", "embedding NAME", "one_hot N" or "inputs N"',
     "no-number": ":layers[1]: `one` is no number, and no tensor of the file; fix: write a number",
     "nan": ":layers[1]: `nan` is no number, and no tensor of the file; fix: write a number",
     "arguments": ":layers[1]: `clip` with 1 arguments; fix: docs/reference/policies.md lists the layers",

@@ -30,7 +30,7 @@ def bad_onnx() -> dict[str, tuple[bytes, str]]:
             changed(nodes_modes=["BRANCH_MEMBER", "LEAF", "LEAF"]),
             "tree 0 has a node of mode `BRANCH_MEMBER`; fix: use numerical splits only",
         ),
-        "min": (changed(aggregate_function="MIN"), "aggregate_function MIN of trees"),
+        "min": (changed(aggregate_function="MEDIAN"), "aggregate_function MEDIAN of trees"),
         "probit": (changed(post_transform="PROBIT"), "post_transform PROBIT; fix: export with NONE"),
         "feature": (changed(nodes_featureids=[7, 0, 0]), "tree 0 tests input 7, but there are 3"),
         "loop": (model("TreeEnsembleRegressor", INPUTS, loop), "nothing leads to node 0 of tree 0"),

@@ -87,6 +87,7 @@ def make_model(algorithm: str, observed: Any, actions: Any, options: dict[str, A
     options = dict(options)
     policy = "LinearPolicy" if options.pop("linear", False) else "MlpPolicy"
     policy = "MultiInputPolicy" if hasattr(observed, "spaces") else policy
+    policy = "MlpLstmPolicy" if algorithm == "RecurrentPPO" else policy
     if "activation_fn" in options:
         options["activation_fn"] = getattr(torch.nn, options["activation_fn"])
     how: dict[str, Any] = {"seed": 0, "device": "cpu", "policy_kwargs": options}

@@ -226,7 +226,7 @@ def write_recurrent(folder: Path) -> Sample:
     class Recurrent(torch.nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
-            self.memory = torch.nn.GRU(4, 8, batch_first=True)
+            self.memory = torch.nn.GRU(4, 8, batch_first=True, bidirectional=True)
 
         def forward(self, x: Any) -> Any:
             return self.memory(x)[0][:, -1]

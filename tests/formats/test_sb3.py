@@ -279,8 +279,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ),
     ({"observations": box("", "", [-1])}, "data.observation_space: the shape is not readable"),
     (
-        {"module": "sb3_contrib.common.recurrent.policies"},
-        "data.policy_class: recurrent policy from `sb3_contrib.common",
+        {"module": "sb3_contrib.ppo_recurrent.policies"},
+        "data.policy_class: policy class from `sb3_contrib.ppo_recurrent",
     ),
     ({"module": "my.policies"}, "data.policy_class: policy class from `my.policies`"),
     (
@@ -302,7 +302,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         "data: policy_kwargs is only there as a pickle, so the activation is unknown; fix: --activation",
     ),
     ({"extra": CNN}, ": this is a CNN policy"),
-    ({"extra": {"lstm_actor.weight_ih_l0": np.zeros(1, np.float32)}}, ": this is a recurrent (LSTM) policy"),
+    (
+        {"extra": {"lstm_actor.weight_ih_l0": np.zeros(1, np.float32)}},
+        ": `lstm_actor` has not the weights of a recurrent layer",
+    ),
     (
         {"extra": {"features_extractor.extractors.a.b": np.zeros(1, np.float32)}},
         ": this is a policy that reads images by convolutions (CNN)",

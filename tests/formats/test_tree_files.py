@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from tests.formats import tree_files as files
 
+from surefoot.errors import Unsupported
 from surefoot.formats.onnx import read_onnx_bytes
 from surefoot.formats.policy_file import load_policy
 from surefoot.formats.xgboost_json import read_xgboost_network
@@ -51,6 +52,39 @@ def test_average_is_the_sum_divided() -> None:
     data = files.regressor_model(trees, INPUTS, aggregate_function="AVERAGE", base_values=[2.0])
     points = near_thresholds(rng)
     assert np.array_equal(infer_outputs(read_onnx_bytes(data), points), by_runtime(data, points))
+
+
+@pytest.mark.parametrize("base", [(), (2.0, -0.5)])
+@pytest.mark.parametrize("outputs", [1, 2])
+@pytest.mark.parametrize("aggregate", ["MIN", "MAX", "AVERAGE"])
+def test_the_least_and_the_largest_tree(aggregate: str, outputs: int, base: tuple[float, ...]) -> None:
+    rng = np.random.default_rng(13)
+    trees = [files.random_tree(rng, INPUTS, outputs, 4, ("BRANCH_LEQ",)) for _ in range(5)]
+    more = {"base_values": list(base[:outputs])} if base else {}
+    data = files.regressor_model(trees, INPUTS, aggregate_function=aggregate, **more)
+    points = near_thresholds(rng, 1000)
+    assert np.array_equal(infer_outputs(read_onnx_bytes(data), points), by_runtime(data, points))
+
+
+@pytest.mark.parametrize("aggregate", [0, 2, 3])
+def test_aggregates_of_version_5(aggregate: int) -> None:
+    rng = np.random.default_rng(14)
+    trees = [
+        ("BRANCH_LEQ", 0, 0.5, [0.25], files.random_tree(rng, INPUTS, 1, 3, ("BRANCH_LEQ",)))
+        for _ in range(4)
+    ]
+    data, points = files.ensemble_model(trees, INPUTS, aggregate_function=aggregate), near_thresholds(rng)
+    assert np.array_equal(infer_outputs(read_onnx_bytes(data), points), by_runtime(data, points))
+
+
+def test_a_leaf_without_an_output_is_no_zero() -> None:
+    """ONNX Runtime passes over it: the maximum of -1 and nothing is -1."""
+    trees = [("BRANCH_LEQ", 0, 0.5, [-1.0, -1.0], [-2.0, -2.0])] * 2
+    attributes = {**files.tree_attributes(trees, "target"), "n_targets": 2, "aggregate_function": "MAX"}
+    for name in ("treeids", "nodeids", "ids", "weights"):
+        attributes[f"target_{name}"] = attributes[f"target_{name}"][:-1]
+    with pytest.raises(Unsupported, match="MAX of trees with leaves that have no weight for some outputs"):
+        read_onnx_bytes(files.tree_model("TreeEnsembleRegressor", INPUTS, attributes))
 
 
 @pytest.mark.parametrize("modes", [("BRANCH_LEQ",), ("BRANCH_GT",), ("BRANCH_EQ",)])

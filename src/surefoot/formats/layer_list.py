@@ -30,10 +30,18 @@ from surefoot.formats.onnx.network_builder import (
 )
 from surefoot.formats.onnx.normalization_operators import emit_layer_norm
 from surefoot.formats.onnx.one_hot import emit_one_hot
+from surefoot.formats.recurrent_layers import (
+    GATES,
+    LayerMemory,
+    count_states,
+    emit_recurrent,
+    network_with_memory,
+    read_gate_weights,
+)
 from surefoot.formats.toml_document import read_toml_document
 from surefoot.formats.untrusted.safetensors import read_safetensors, require_float32
 from surefoot.formats.untrusted.torch_file import read_named_tensors
-from surefoot.formats.wiring import KEYS, LAYERS, wiring_path
+from surefoot.formats.wiring import FILE_KEYS, KEYS, LAYERS, wiring_path
 from surefoot.problem.network import Affine, Array32, Constant, Network, Shape, freeze_float32
 
 MOST_LAYERS = 1000
@@ -48,6 +56,7 @@ class _Reading:
     tensors: Mapping[str, Array32 | str]
     builder: NetworkBuilder
     signal: TensorSignal
+    memory: LayerMemory
 
     @property
     def width(self) -> int:
@@ -71,7 +80,7 @@ def read_layered_network(data: bytes, path: Path, kind: str, layers: Sequence[st
 
 def _layers_beside(path: Path) -> tuple[str, ...] | None:
     with locate_errors(str(path), InvalidProblem):
-        fields = read_toml_document(path).table(*KEYS, LAYERS)
+        fields = read_toml_document(path).table(*KEYS, *FILE_KEYS)
         return fields[LAYERS].strings() if LAYERS in fields else None
 
 
@@ -97,34 +106,49 @@ def connect_layers(tensors: Mapping[str, Array32 | str], layers: tuple[str, ...]
                 raise InvalidProblem("a layer is no text", fix=_EXAMPLE)
             kind, *arguments = text.split()
             if reading is None:
-                reading = _begin(tensors, kind, arguments)
+                reading = _begin(tensors, kind, arguments, _count_memory(tensors, layers))
             reading.signal = _apply_layer(reading, kind, arguments)
     assert reading is not None
     if not reading.builder.nodes:
         raise InvalidProblem("the layers change nothing", fix=_EXAMPLE, where="layers")
-    return reading.builder.network(reading.builder.flat(reading.signal), name)
+    return network_with_memory(reading.builder, reading.signal, reading.memory, name)
 
 
-def _begin(tensors: Mapping[str, Array32 | str], kind: str, arguments: list[str]) -> _Reading:
+def _count_memory(tensors: Mapping[str, Array32 | str], layers: Sequence[str]) -> int:
+    """How many values the recurrent layers remember."""
+    total = 0
+    for number, text in enumerate(layers):
+        kind, *arguments = text.split() if isinstance(text, str) and text.split() else [""]
+        if kind in GATES and arguments:
+            with locate_errors(f"layers[{number}]"):
+                total += count_states(read_gate_weights(tensors, arguments[0], kind), kind)
+    return total
+
+
+def _begin(tensors: Mapping[str, Array32 | str], kind: str, arguments: list[str], memory: int) -> _Reading:
     """The first layer says how many inputs there are."""
     match kind, arguments:
         case "linear", [name]:
             width = _matrix(tensors, name).shape[1]
+        case "lstm" | "gru" | "rnn", [name, *_]:
+            width = int(read_gate_weights(tensors, name, kind)[0].read.shape[1])
         case "layer_norm", [name, *_]:
             width = _vector(tensors, f"{name}.weight").size
         case "batch_norm", [name, *_]:
             width = _vector(tensors, f"{name}.running_mean").size
-        case "one_hot" | "embedding", [_, *_]:
+        case "one_hot", [_, *_]:
+            width = len(arguments)
+        case "embedding", [_]:
             width = 1
         case "inputs", [number]:
             width = _whole_number(number)
         case _:
-            fix = 'begin with "linear NAME", "embedding NAME", "one_hot N" or "inputs N"'
+            fix = 'begin with "linear NAME", "lstm NAME", "embedding NAME", "one_hot N" or "inputs N"'
             raise InvalidProblem(
                 f"the first layer, `{kind[:40]}`, does not say how many inputs there are", fix=fix
             )
-    builder = NetworkBuilder([width])
-    return _Reading(tensors, builder, row_major_signal(0, (width,)))
+    builder = NetworkBuilder([width + memory])
+    return _Reading(tensors, builder, row_major_signal(0, (width,)), LayerMemory(width))
 
 
 def _apply_layer(reading: _Reading, kind: str, arguments: list[str]) -> TensorSignal:
@@ -238,11 +262,10 @@ def _one_hot(reading: _Reading, arguments: list[str]) -> TensorSignal:
     counts = tuple(_whole_number(a) for a in arguments)
     if reading.builder.nodes or sum(counts) > _MOST_ROWS:
         raise InvalidProblem("`one_hot` in the middle, or too wide", fix="put it first")
-    if len(counts) > 1:
-        reading.builder = NetworkBuilder([len(counts)])
     for place, count in enumerate(counts):
         reading.builder.read_index(place, count)
-    return row_major_signal(emit_one_hot(reading.builder, 0, counts), (sum(counts),))
+    number = reading.builder.flat(reading.signal)
+    return row_major_signal(emit_one_hot(reading.builder, number, counts), (sum(counts),))
 
 
 def _embedding(reading: _Reading, arguments: list[str]) -> TensorSignal:
@@ -250,10 +273,25 @@ def _embedding(reading: _Reading, arguments: list[str]) -> TensorSignal:
     if reading.builder.nodes or table.shape[0] > _MOST_ROWS:
         raise InvalidProblem("`embedding` in the middle, or too many rows", fix="put it first")
     reading.builder.read_index(0, table.shape[0])
-    hot = emit_one_hot(reading.builder, 0, (table.shape[0],))
+    hot = emit_one_hot(reading.builder, reading.builder.flat(reading.signal), (table.shape[0],))
     bias = freeze_float32(np.zeros(table.shape[1]))
     number = reading.builder.emit(Affine(hot, freeze_float32(table.T), bias), table.shape[1])
     return row_major_signal(number, (table.shape[1],))
+
+
+def _recurrent(kind: str) -> Callable[[_Reading, list[str]], TensorSignal]:
+    """A module of torch.nn, whose state the network remembers."""
+
+    def apply(reading: _Reading, arguments: list[str]) -> TensorSignal:
+        shape = Shape.TANH
+        if len(arguments) > 1:
+            if arguments[1] not in ("tanh", "relu"):
+                raise InvalidProblem(f"`rnn` with `{arguments[1][:40]}`", fix="say tanh or relu")
+            shape = Shape.RELU if arguments[1] == "relu" else Shape.TANH
+        weights = read_gate_weights(reading.tensors, arguments[0], kind)
+        return emit_recurrent(reading.builder, reading.signal, weights, kind, reading.memory, shape)
+
+    return apply
 
 
 def _keep(reading: _Reading, arguments: list[str]) -> TensorSignal:
@@ -275,6 +313,9 @@ LAYER_KINDS: dict[str, tuple[int, int, Callable[[_Reading, list[str]], TensorSig
     "divide": (1, 1, _elementwise(Constant.DIVIDE)),
     "layer_norm": (1, 2, _layer_norm),
     "batch_norm": (1, 2, _batch_norm),
+    "lstm": (1, 1, _recurrent("lstm")),
+    "gru": (1, 1, _recurrent("gru")),
+    "rnn": (1, 2, _recurrent("rnn")),
     "one_hot": (1, 64, _one_hot),
     "embedding": (1, 1, _embedding),
     "inputs": (1, 1, _keep),

@@ -84,9 +84,10 @@ def read_normalization(path: Path) -> Normalization:
 
 def prepend_normalization(network: Network, statistics: Normalization) -> Network:
     """The network behind its normalisation, with a note that says so."""
-    if statistics.mean.size != network.width:
+    if statistics.mean.size != network.observed:
+        inputs = f"{network.observed} inputs"
         raise InvalidProblem(
-            f"statistics for {statistics.mean.size} observations, but the network has {network.width} inputs",
+            f"statistics for {statistics.mean.size} observations, but the network has {inputs}",
             where=statistics.source,
         )
     if network.indices:
@@ -95,12 +96,18 @@ def prepend_normalization(network: Network, statistics: Normalization) -> Networ
     coarse = freeze_float32(statistics.mean)
     # What float32 cannot hold of the mean is subtracted next: it matters where the deviation is small.
     fine = freeze_float32(statistics.mean - coarse)
-    front: list[Node] = [Elementwise(0, Constant.ADD, freeze_float32(-coarse))]
+    front: list[Node] = []
+    if network.memory:  # which is no observation
+        front.append(Pick(0, freeze_indices(np.arange(network.observed))))
+    front.append(Elementwise(len(front), Constant.ADD, freeze_float32(-coarse)))
     if fine.any():
         front.append(Elementwise(len(front), Constant.ADD, freeze_float32(-fine)))
     front.append(Elementwise(len(front), Constant.DIVIDE, freeze_float32(statistics.deviation())))
     limit = float(np.float32(statistics.clip))
     front.append(Activation(len(front), Shape.CLIP, (-limit, limit)))
+    if network.memory:
+        front.append(Pick(0, freeze_indices(np.arange(network.observed, network.width))))
+        front.append(Join((len(front) - 1, len(front))))
     note = f"observations are normalised with {statistics.source} (folded in front of the first layer)"
     nodes = (*front, *(shift_node_sources(node, len(front)) for node in network.nodes))
     return replace(network, nodes=nodes, notes=(*network.notes, note))

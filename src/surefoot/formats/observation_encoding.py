@@ -18,7 +18,7 @@ from surefoot.problem.network import Join, Pick, freeze_indices
 def encode_observation(builder: NetworkBuilder, parts: tuple[ObservedPart, ...]) -> TensorSignal:
     """The features of an observation, whose numbers are the inputs of the network in this order."""
     if all(not part.counts and part.divisor == 1 for part in parts):
-        return row_major_signal(0, (builder.widths[0],))
+        return row_major_signal(0, (sum(part.width for part in parts),))
     place, found = 0, []
     for part in parts:
         found.append(_encode_part(builder, part, place))

@@ -35,6 +35,9 @@ OUTPUTS_CHANGED = "controls are computed from the outputs in float32, by nodes a
 
 def append_output_terms(network: Network, terms: tuple[Term, ...]) -> Network:
     """The network whose outputs are these affine terms over its outputs."""
+    if network.memory:
+        what = "controls as terms over the outputs of a recurrent network"
+        raise Unsupported(what, fix="let its outputs be the controls", where=CONTROLS)
     forms = [_affine_form(term, network.outputs) for term in terms]
     nodes = list(network.nodes)
     for make in (_single_output_nodes, _affine_nodes):

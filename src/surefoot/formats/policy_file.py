@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickletools
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Literal
@@ -20,6 +20,7 @@ from surefoot.formats.untrusted.regular_file import read_input_bytes
 from surefoot.formats.untrusted.safetensors import is_safetensors
 from surefoot.formats.untrusted.torch_file import is_torch_archive
 from surefoot.formats.untrusted.zip_archive import is_zip, open_archive
+from surefoot.formats.wiring import memory_beside
 from surefoot.formats.xgboost_json import is_xgboost_json, read_xgboost_network
 from surefoot.problem.network import Network
 from surefoot.term.arguments import describe_value
@@ -44,11 +45,13 @@ def load_policy(
     normalization: Normalization | None = None,
     activation: str | None = None,
     layers: Sequence[str] | None = None,
+    memory: Mapping[str, str] | None = None,
 ) -> LoadedPolicy:
     """The policy in a file; `output` names an ONNX output, `activation` what an SB3 file keeps to itself.
 
-    `layers` says how the weights of a torch or safetensors file are connected; without it the file beside it
-    (`policy.wiring.toml`) does.
+    `layers` says how the weights of a torch or safetensors file are connected, `memory` which output of an
+    ONNX file becomes which of its inputs in the next decision (`{"h0": "hn"}`); without them the file beside
+    it (`policy.wiring.toml`) does, or the graph.
 
     >>> from surefoot import load_policy
     >>> network = load_policy("net.onnx").network
@@ -66,6 +69,8 @@ def load_policy(
         )
     if output is not None and kind != "onnx":
         raise InvalidProblem("only ONNX files have named outputs", fix="leave --output out", where=str(path))
+    if memory is not None and kind != "onnx":
+        raise InvalidProblem("only ONNX files have named states", fix="leave the memory out", where=str(path))
     if kind == "sb3":
         return read_sb3(path, normalization=normalization, activation=activation)
     if layers is not None and kind not in _WEIGHTS:
@@ -73,7 +78,7 @@ def load_policy(
         raise InvalidProblem(what, fix="leave the layers out", where=str(path))
     match kind:
         case "onnx":
-            network = _read_onnx(data, path, output)
+            network = _read_onnx(data, path, output, memory)
         case "nnet":
             network = read_nnet(path)
         case "xgboost":
@@ -87,15 +92,17 @@ def load_policy(
     return LoadedPolicy(network, head, kind, notes=network.notes)
 
 
-def _read_onnx(data: bytes, path: Path, output: str | None) -> Network:
+def _read_onnx(data: bytes, path: Path, output: str | None, memory: Mapping[str, str] | None) -> Network:
     from surefoot.formats.onnx import read_onnx_bytes
     from surefoot.formats.onnx.protobuf import unpack_model
 
+    told = memory_beside(path) if memory is None else memory
     with locate_errors(str(path)):
         content = unpack_model(data)
         if content[:1] not in _ONNX_FIRST_BYTES:
             raise Unsupported("the gzip file holds no ONNX model", fix=SUPPORTED)
-        return read_onnx_bytes(content, path.name.split(".")[0], output=output, folder=path.parent)
+        name = path.name.split(".")[0]
+        return read_onnx_bytes(content, name, output=output, folder=path.parent, memory=told)
 
 
 def _detect_format(data: bytes, path: Path) -> str:

@@ -25,6 +25,13 @@ from surefoot.formats.onnx.network_builder import (
     emit_activation,
     row_major_signal,
 )
+from surefoot.formats.recurrent_layers import (
+    LayerMemory,
+    count_states,
+    emit_recurrent,
+    network_with_memory,
+    read_gate_weights,
+)
 from surefoot.formats.untrusted.regular_file import read_input_bytes
 from surefoot.formats.untrusted.sb3_settings import READ, Sb3Settings, read_sb3_settings
 from surefoot.formats.untrusted.torch_file import read_state_dict
@@ -43,6 +50,7 @@ _CLEAR_NAMES = {
     f"<class 'torch.nn.modules.{'linear' if name == 'identity' else 'activation'}.{torch_name}'>": name
     for name, (torch_name, _) in TORCH_ACTIVATIONS.items()
 }
+_LSTM = "lstm_actor"
 _MOST_PAIRS = 1 << 14  # of choices that are compared
 
 
@@ -60,7 +68,7 @@ _ACTOR_CRITIC = _Kind("mlp_extractor.policy_net.", "action_net", "tanh", "")
 _ACTOR = _Kind("actor.mu.", "", "relu", "Box")
 _SOFT_ACTOR = _Kind("actor.latent_pi.", "actor.mu", "relu", "Box")
 _KINDS = {
-    **dict.fromkeys(("PPO", "A2C", "TRPO", "MaskablePPO"), _ACTOR_CRITIC),
+    **dict.fromkeys(("PPO", "A2C", "TRPO", "MaskablePPO", "RecurrentPPO"), _ACTOR_CRITIC),
     "DQN": _Kind("q_net.q_net.", "", "relu", "Discrete"),
     "QRDQN": _Kind("quantile_net.quantile_net.", "", "relu", "Discrete"),
     **dict.fromkeys(("SAC", "TQC"), _SOFT_ACTOR),
@@ -87,16 +95,21 @@ def read_sb3(
     if kind.actions and kind.actions != settings.actions.kind:
         raise InvalidProblem(f"{name} with a {settings.actions.kind} action space", where=f"{where}:data")
     hidden = _hidden_activation(kind, settings, activation, where)
-    builder = NetworkBuilder([settings.observations])
+    recurrent = read_gate_weights(weights, _LSTM, "lstm") if name == "RecurrentPPO" else []
+    memory = LayerMemory(settings.observations)
+    builder = NetworkBuilder([settings.observations + count_states(recurrent, "lstm")])
     with locate_errors(where):
-        scores = _emit_layers(builder, weights, name, hidden, settings)
+        features = encode_observation(builder, settings.parts)
+        if recurrent:
+            features = emit_recurrent(builder, features, recurrent, "lstm", memory)
+        scores = _emit_layers(builder, features, weights, name, hidden, settings)
         squashed = _is_squashed(name, settings)
         if squashed:
             scores = emit_activation(builder, scores, Shape.TANH)
         result, low, high = _emit_actions(builder, scores, settings, squashed)
         network = replace(
-            builder.network(builder.flat(result), path.stem),
-            notes=(*settings.notes, *describe_inputs(settings.parts)),
+            network_with_memory(builder, result, memory, path.stem),
+            notes=(*settings.notes, *describe_inputs(settings.parts), *builder.notes),
         )
     network = prepend_normalization(network, normalization) if normalization else network
     notes = network.notes if normalization else (*network.notes, NOT_NORMALISED)
@@ -108,7 +121,6 @@ def read_sb3(
 def _detect_algorithm(weights: dict[str, Array32], settings: Sb3Settings, where: str) -> str:
     """Which algorithm wrote these weights, or what kind of policy it is that is not read."""
     for part, kind in (
-        ("lstm", "recurrent (LSTM) policy"),
         ("features_extractor.cnn.", "CNN policy"),
         ("features_extractor.extractors.", "policy that reads images by convolutions (CNN)"),
         ("features_extractor.", "policy with its own features extractor"),
@@ -117,6 +129,8 @@ def _detect_algorithm(weights: dict[str, Array32], settings: Sb3Settings, where:
         if any(part in name for name in weights):
             raise Unsupported(f"this is a {kind}", fix=READ, where=where)
     named = settings.algorithm
+    if f"{_LSTM}.weight_ih_l0" in weights and "action_net.weight" in weights:
+        return "RecurrentPPO"
     if "action_net.weight" in weights and named in ("PPO", "A2C", "TRPO", "MaskablePPO"):
         return named
     for algorithm, start in (
@@ -170,14 +184,14 @@ def _is_squashed(name: str, settings: Sb3Settings) -> bool:
 
 def _emit_layers(
     builder: NetworkBuilder,
+    x: TensorSignal,
     weights: dict[str, Array32],
     name: str,
     hidden: str,
     settings: Sb3Settings,
 ) -> TensorSignal:
-    """Linear layers and activations from the observation to the raw output."""
+    """Linear layers and activations from the features of an observation to the raw output."""
     kind, activate = _KINDS[name], TORCH_ACTIVATIONS[hidden][1]
-    x = encode_observation(builder, settings.parts)
     layers = _linear_layer_names(weights, kind.trunk)
     for number, layer in enumerate(layers):
         x = _emit_linear(builder, x, weights, layer)

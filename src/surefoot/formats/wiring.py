@@ -33,6 +33,8 @@ from surefoot.term.traverse import substitute_names
 
 KEYS = ("observe", "actions", "edges_of", "order", "choose", "normalize", "output", "controls")
 LAYERS = "layers"  # how the weights of a file are connected: read where the weights are
+MEMORY = "memory"  # which output becomes which input: read where the graph is
+FILE_KEYS = (LAYERS, MEMORY)  # what is said of the file itself
 _EDGES_OF = re.compile(r"\s*edges_of\s*\(\s*([^()]+?)\s*\)\s*\Z")
 _INTERLEAVE = re.compile(r"\s*interleave\s*\(([^()]*)\)\s*\Z")
 
@@ -79,15 +81,27 @@ def read_wiring(path: str | Path, vocabulary: Vocabulary | None = None) -> Polic
     """The wiring in a TOML file; with a vocabulary, the names in it are checked at once."""
     place = Path(path)
     with locate_errors(str(path), InvalidProblem):
-        fields = read_toml_document(place).table(*KEYS, LAYERS)
-        table = {key: entry for key, entry in fields.items() if key != LAYERS}
+        fields = read_toml_document(place).table(*KEYS, *FILE_KEYS)
+        table = {key: entry for key, entry in fields.items() if key not in FILE_KEYS}
         return wiring_from_table(table, place.parent, vocabulary or Vocabulary())
 
 
-def has_only_layers(path: Path) -> bool:
-    """Does the file beside weights say how they are connected, and nothing about what is observed?"""
+def wires_nothing(path: Path) -> bool:
+    """Is the file beside a network about what is in it alone, and not about what is observed?"""
     with locate_errors(str(path), InvalidProblem):
-        return set(read_toml_document(path).table(*KEYS, LAYERS)) == {LAYERS}
+        return set(read_toml_document(path).table(*KEYS, *FILE_KEYS)) <= set(FILE_KEYS)
+
+
+def memory_beside(network: Path) -> dict[str, str] | None:
+    """Which output of a network becomes which of its inputs, if the file beside it says so."""
+    path = wiring_path(network)
+    if not path.is_file():
+        return None
+    with locate_errors(str(path), InvalidProblem):
+        fields = read_toml_document(path).table(*KEYS, *FILE_KEYS)
+        if MEMORY not in fields:
+            return None
+        return {name: entry.string() for name, entry in fields[MEMORY].table().items()}
 
 
 def wiring_from_table(entries: Mapping[str, TomlEntry], folder: Path, vocabulary: Vocabulary) -> PolicyWiring:

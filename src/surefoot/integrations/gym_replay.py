@@ -29,6 +29,8 @@ def replay_in_gymnasium(
     variables = [v.name for v in problem.environment.variables]
     plain: Any = gymnasium.make(name).unwrapped
     plain.reset(seed=0)
+    if not isinstance(getattr(plain, "state", None), np.ndarray | tuple | list):
+        return None  # a table, whose library draws successors by itself
     api.set_gym_arguments(plain, text, constants)
     width = len(plain.state)
     plain.state = np.array([float(trace.states[0][key]) for key in variables[:width]])

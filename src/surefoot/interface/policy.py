@@ -46,13 +46,15 @@ class Policy:
         output: str | None = None,
         normalize: str | PathLike[str] | None = None,
         controls: Sequence[Operand] = (),
+        memory: Mapping[str, str] | None = None,
     ) -> NeuralPolicy:
         """The network in a file (ONNX, Stable-Baselines3, XGBoost, …): it reads `observe` in order, and its
         outputs stand for `actions` in this order. Without actions its outputs are the controls, or affine
         terms over them: `controls=["output[0] - 10"]`, which is computed in float32 by nodes after it.
 
         `choose`: "argmax", "argmax-applicable", "value" or "sample"; `output`: which one of an ONNX file;
-        `normalize`: a file with observation statistics.
+        `normalize`: a file with observation statistics; `memory`: which output of a recurrent ONNX file
+        becomes which of its inputs, where the graph does not show it.
 
         >>> from surefoot import Policy, integer
         >>> x = integer("x", 0, 9)
@@ -70,7 +72,7 @@ class Policy:
         if choose is not None:
             way = take_enum(Choose)(choose)
         statistics = None if normalize is None else read_normalization(Path(normalize))
-        loaded = load_policy(path, output=output)  # type: ignore[arg-type]
+        loaded = load_policy(path, output=output, memory=memory)  # type: ignore[arg-type]
         set_by = take_named_tuple("controls", controls, lambda one: expression_from(one).term)
         wiring = PolicyWiring(observed, named, way, statistics, output, set_by)
         wired = wire_network(loaded.network, wiring, loaded.notes)

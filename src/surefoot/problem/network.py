@@ -130,9 +130,20 @@ class IndexInput:
     count: int
 
 
+class Remembered(Enum):
+    """How large a value of the memory of a recurrent network can be, in float32 as in real numbers."""
+
+    UNIT = "unit"  # from -1 to 1: a tanh, a product of one with a sigmoid, a mean of one with what was before
+    SUM = "sum"  # at most one more than before: the cell of an LSTM
+    ANY = "any"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Network:
     """`width` inputs; the result is the value of the last node (the input itself if there are none).
+
+    With a `memory` of n values the last n inputs are what the last n outputs were at the decision before, and
+    0 at the first: `reductions/policy_memory.py` makes variables of them before anything runs.
 
     A reader may leave out a last softmax or argmax: then `head` says so, and the outputs are the scores
     before it. They serve to choose an action, but they are not what the file computes.
@@ -145,6 +156,7 @@ class Network:
     head: str = ""  # "softmax" (also of logarithms) or "argmax"; not part of the digest, as no node is it
     scores: str = ""  # with a head: what the file calls the outputs, if it has a name for them
     indices: tuple[IndexInput, ...] = ()  # where whole numbers are read; on others it is another function
+    memory: tuple[Remembered, ...] = ()  # of a recurrent network
     _widths: tuple[int, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -156,7 +168,11 @@ class Network:
         )
         if any(not 0 <= index.place < self.width for index in self.indices):
             raise InvalidProblem("the network has an index that is none of its inputs")
+        if any(index.place >= self.width - len(self.memory) for index in self.indices):
+            raise InvalidProblem("the network has an index in its memory")
         object.__setattr__(self, "_widths", self._derive_widths())
+        if self.memory and not (len(self.memory) < self.width and len(self.memory) < self.outputs):
+            raise InvalidProblem("the network is nothing but memory")
 
     def widths(self) -> tuple[int, ...]:
         """The width of every value, input first."""
@@ -174,6 +190,16 @@ class Network:
     @property
     def outputs(self) -> int:
         return self.widths()[-1]
+
+    @property
+    def observed(self) -> int:
+        """How many inputs are observed: those before the memory."""
+        return self.width - len(self.memory)
+
+    @property
+    def decided(self) -> int:
+        """How many outputs decide: those before the memory."""
+        return self.outputs - len(self.memory)
 
     def is_piecewise_linear(self) -> bool:
         return not any(
@@ -204,6 +230,8 @@ class Network:
                     if isinstance(value, np.ndarray)
                     else repr(value).encode()
                 )
+        if self.memory:
+            h.update(" ".join(kind.value for kind in self.memory).encode())
         return h.hexdigest()
 
     def __repr__(self) -> str:

@@ -55,7 +55,8 @@ def _describe_policy(policy: Policy | None) -> str:
         case None:
             return "no policy"
         case NeuralPolicy(network=network):
-            return f"network {network.width} -> {network.outputs}"
+            memory = f", memory of {len(network.memory)}" if network.memory else ""
+            return f"network {network.observed} -> {network.decided}{memory}"
         case ProgramPolicy(branches=rules):
             return f"program of {len(rules)} rule{'s' * (len(rules) != 1)}"
         case ShieldedPolicy(policy=inside):

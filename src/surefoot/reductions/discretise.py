@@ -12,7 +12,7 @@ computed in the order written: h, h/2 and h/6 are exact numbers rounded once, a 
 product is taken as its two factors stand, and no value is shared between places where it is written twice.
 
 Seconds become numbers of steps, and a control period of several steps becomes variables that count and keep
-(`timed_steps.py`).
+(`timed_steps.py`). The memory of a recurrent policy becomes variables too (`policy_memory.py`).
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from surefoot.problem.environment import Edge, Environment, Outcome, Update
 from surefoot.problem.flow import Flow
 from surefoot.problem.problem import Problem
 from surefoot.query.reduction import Reduction, keep_answer
+from surefoot.reductions.policy_memory import memory_objection, write_out_memory
 from surefoot.reductions.timed_steps import count_in_steps, timed_steps_objection
 from surefoot.reductions.written_out_size import MOST_OPERATIONS, count_leaves
 from surefoot.term.term import Apply, Const, Op, Term, Var, free_names, split_target
@@ -37,6 +38,7 @@ def discretise(problem: Problem, *, continuous: bool = False) -> Problem:
 
     A flow in continuous time is no map of steps: it is left as it is for who says that he can read it.
     """
+    problem = write_out_memory(problem)
     if (why := discretise_objection(problem, continuous=continuous)) is not None:
         raise why
     environment = problem.environment
@@ -55,6 +57,8 @@ def discretise(problem: Problem, *, continuous: bool = False) -> Problem:
 
 def discretise_objection(problem: Problem, *, continuous: bool = False) -> SurefootError | None:
     """Why the flow of a problem cannot become updates, or None."""
+    if (why := memory_objection(problem)) is not None:
+        return why
     environment, flow = problem.environment, problem.environment.flow
     if flow is not None and flow.continuous and continuous:
         return None

@@ -35,6 +35,7 @@ from surefoot.cli.option_groups import (
 )
 from surefoot.cli.output import check_output_files, deliver_file, write_certificate, write_results
 from surefoot.cli.progress import begin_budget, report_progress
+from surefoot.cli.several_questions import announce_questions, answer_questions
 from surefoot.cli.terminal import print_line
 from surefoot.cli.unused_options import refuse_given_options, refuse_option
 
@@ -116,8 +117,9 @@ def check(
     Gymnasium (gym:CartPole-v1), a Python file with --trust-python, or a problem of a study
     (aurora/safety-excellent/aurora-48).
 
-    Without --property every property of the file is checked. The properties share the timeout equally, and
-    the exit code is that of the worst answer.
+    Without --property every property of the file is checked. The properties share the timeout equally (those
+    of gym: environments have 5 seconds each at first, and the open ones share the rest), and the exit code is
+    that of the worst answer.
     """
     outputs = {"--json": json_path, "--report": report, "--certificate": certificate, "--graph": graph}
     outputs |= {"--svg": svg, "--png": png, "--junit": junit, "--sarif": sarif}
@@ -162,7 +164,6 @@ def check(
         _refuse_to_abstract(loaded.problems)
     if abstract is None and assume_invariant is None:
         refuse_what_is_unused(shown, options, loaded.problems, built)
-    results: list[tuple[api.Problem, api.Result]] = []
 
     def ask(name: str, problem: api.Problem, budget: api.Budget) -> api.Result:
         source = {**loaded.source, "property": name}
@@ -185,20 +186,17 @@ def check(
             return _try_in_library(str(model), api.parse_constants(wiring["constants"]), problem, result)
         return _simulate_violation(study, problem, result) if study else result
 
+    everything = api.names_gym_model(model) and not wiring["properties"] and len(loaded.problems) > 1
+    if everything and not quiet:
+        announce_questions(list(loaded.problems), started.remaining())
     with report_progress(quiet) as tell:
-        for number, (name, problem) in enumerate(loaded.problems.items()):
+
+        def ask_within(name: str, problem: api.Problem, seconds: float) -> api.Result:
             tell(f"{name}: starting")
-            share = started.remaining() / (len(loaded.problems) - number)
-            try:
-                results.append(
-                    (problem, ask(name, problem, replace(started, progress=tell).begin_part(share)))
-                )
-            except KeyboardInterrupt:
-                if not results:
-                    raise
-                break
-            if api.is_interrupted(results[-1][1].verdict):
-                break
+            return ask(name, problem, replace(started, progress=tell).begin_part(seconds))
+
+        found = answer_questions(loaded.problems, ask_within, started.remaining, quick=everything)
+    results = [(loaded.problems[name], result) for name, result in found.items()]
     mark = _describe_rest(list(loaded.problems), [result for _, result in results])
     if certificate is not None:
         write_certificate(results[0][1], certificate, quiet)

@@ -23,9 +23,9 @@ from surefoot.formats.wiring import (
     Vocabulary,
     WiringChanges,
     change_wiring,
-    has_only_layers,
     read_wiring,
     wire_network,
+    wires_nothing,
     wiring_path,
 )
 from surefoot.problem.policy import Choose, NeuralPolicy
@@ -61,7 +61,7 @@ def wire_gym_policy(
     said = beside.is_file()
     if said:
         record(beside)
-    if said and not has_only_layers(beside):
+    if said and not wires_nothing(beside):
         names = tuple(variable.name for variable in model.environment.variables)
         wiring = read_wiring(beside, Vocabulary(names))
     else:
@@ -71,7 +71,7 @@ def wire_gym_policy(
         wiring = change_wiring(wiring, given)
     if wiring.normalize is None and loaded.kind.startswith("sb3"):
         found = find_statistics(network, model.environment.name)
-        statistics = None if found is None else _read_found(found, loaded.network.width)
+        statistics = None if found is None else _read_found(found, loaded.network.observed)
         if found is not None and statistics is not None:
             record(found)
             wiring = change_wiring(wiring, WiringChanges(normalize=statistics))
@@ -118,7 +118,7 @@ def _select_observation(model: GymModel, loaded: LoadedPolicy, network: Path) ->
     Refused is one that reads or returns something else than the environment shows and takes.
     """
     name, where = model.environment.name, str(network)
-    width, wanted = loaded.network.width, len(model.observe)
+    width, wanted = loaded.network.observed, len(model.observe)
     observe = next((seen for seen in (model.numbers, model.observe) if len(seen) == width), None)
     if observe is None:
         listed = model.numbers or model.observe
@@ -138,7 +138,7 @@ def _select_observation(model: GymModel, loaded: LoadedPolicy, network: Path) ->
 
 
 def _check_choice(model: GymModel, loaded: LoadedPolicy, where: str) -> None:
-    name, actions, outputs = model.environment.name, ", ".join(model.actions), loaded.network.outputs
+    name, actions, outputs = model.environment.name, ", ".join(model.actions), loaded.network.decided
     if loaded.head == "value":
         what = f"the policy sets {count_noun(outputs, 'number')}, and {name} takes one of {actions}"
         raise InvalidProblem(what, fix="give a policy that was trained on this environment", where=where)
@@ -152,10 +152,10 @@ def _check_controls(model: GymModel, loaded: LoadedPolicy, where: str) -> None:
     shown = ", ".join(f"{c.name} in [{_brief(c.low)}, {_brief(c.high)}]" for c in controls)
     fix = "give a policy that was trained on this environment"
     if loaded.head == "argmax":
-        what = f"the policy picks one of {loaded.network.outputs} actions, and {name} takes {shown}"
+        what = f"the policy picks one of {loaded.network.decided} actions, and {name} takes {shown}"
         raise InvalidProblem(what, fix=fix, where=where)
-    if loaded.network.outputs != len(controls):
-        what = f"the network has {count_noun(loaded.network.outputs, 'output')}, and {name} takes {shown}"
+    if loaded.network.decided != len(controls):
+        what = f"the network has {count_noun(loaded.network.decided, 'output')}, and {name} takes {shown}"
         raise InvalidProblem(what, fix=fix, where=where)
     if loaded.low is None or loaded.high is None:
         return

@@ -43,7 +43,10 @@ def read_gym_problems(
         acting: NeuralPolicy | None = None
     else:
         acting = wire_gym_policy(model, policy, wiring, output=output, record=record)
-    asked = {name: select_gym_property(model, name) for name in properties} or dict(model.properties)
+    asked = {name: select_gym_property(model, name) for name in properties}
+    if not asked:  # the optimum over all policies is that of the one that acts
+        usual = model.properties.items()
+        asked = {name: own for name, own in usual if acting is None or not name.startswith("Pmax ")}
     problems: dict[str, Problem] = {}
     for name, wanted in asked.items():
         environment, posed = pose_question(model, wanted)

@@ -30,6 +30,7 @@ from surefoot.problem.network import (
     Node,
     Pairing,
     Pick,
+    Remembered,
     Shape,
     freeze_float32,
     freeze_indices,
@@ -150,6 +151,15 @@ def network_size_error() -> Unsupported:
     )
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class CarriedState:
+    """What a recurrent layer starts from, what it ends with, and how large that can be."""
+
+    first: Value
+    last: TensorSignal
+    kind: Remembered
+
+
 @dataclass(slots=True)
 class NetworkBuilder:
     """The network nodes emitted so far; `widths` has one entry more, for the input."""
@@ -159,6 +169,8 @@ class NetworkBuilder:
     notes: list[str] = field(default_factory=list)
     reserved: int = 0
     indices: dict[int, int] = field(default_factory=dict)  # inputs that are whole numbers below these
+    carried: list[CarriedState] = field(default_factory=list)  # of recurrent layers, in the order of nodes
+    memory: tuple[Remembered, ...] = ()  # what the last inputs and outputs are
 
     def reserve(self, entries: int) -> None:
         """Count entries before they are allocated: small files can describe huge networks."""
@@ -220,7 +232,14 @@ class NetworkBuilder:
         kept = sorted(needed | {0})
         place = {old: new for new, old in enumerate(kept)}
         nodes = tuple(_renumber_node(self.nodes[n - 1], place) for n in kept if n)
-        return Network(self.widths[0], nodes, name, tuple(self.notes), indices=self.index_inputs())
+        return Network(
+            self.widths[0],
+            nodes,
+            name,
+            tuple(self.notes),
+            indices=self.index_inputs(),
+            memory=self.memory,
+        )
 
 
 def _renumber_node(node: Node, place: Mapping[int, int]) -> Node:

@@ -70,6 +70,7 @@ from surefoot.formats.onnx.pooling_operators import (
     translate_reduce_min,
 )
 from surefoot.formats.onnx.protobuf import Tensor
+from surefoot.formats.onnx.recurrent_operators import RECURRENT, translate_recurrent
 from surefoot.problem.network import Constant, Pairing, Shape
 
 Translation: TypeAlias = Callable[[NetworkBuilder, NodeArguments], list[Value]]
@@ -245,6 +246,13 @@ OPERATIONS: dict[str, _Operator] = {
         for op in ACTIVATIONS
     },
     **{op: _Operator(translate, _attribute_names("axis broadcast")) for op, translate in COMPARISONS.items()},
+    **{
+        op: _Operator(
+            translate_recurrent,
+            _attribute_names("activations direction hidden_size input_forget layout linear_before_reset"),
+        )
+        for op in RECURRENT
+    },
     "Add": _Operator(_translate_add, _attribute_names("axis broadcast")),
     "AveragePool": _Operator(
         translate_average_pool, _attribute_names(f"{_WINDOW} count_include_pad ceil_mode")

@@ -41,8 +41,10 @@ from surefoot.formats.onnx.protobuf import (
     read_model_bytes,
     tensor_type_name,
 )
+from surefoot.formats.onnx.recurrent_state import find_state_pairs, read_memory, several_inputs
 from surefoot.formats.onnx.tree_operators import TREE_OPERATORS, translate_tree_node
-from surefoot.problem.network import Network
+from surefoot.problem.network import Join, Network
+from surefoot.verdict.sentences import count_noun
 
 _INPUTS = ("float32", "int32", "int64")
 
@@ -54,45 +56,72 @@ class TranslatedGraph:
     network: Network
     graph: OnnxGraph
     steps: tuple[OnnxNode, ...]  # the nodes that were translated
-    input: str
-    shape: tuple[int, ...]  # of the input, the batch taken as one
+    inputs: Mapping[str, tuple[int, ...]]  # their shapes, the batch taken as one; the first is observed
     scores: str  # the tensor that is the network's output
     transformed: bool = False  # whether that tensor is the softmax of it: its node makes both
+    states: tuple[str, ...] = ()  # the tensors that become the other inputs
 
 
-def read_onnx_network(path: Path, *, output: str | None = None) -> Network:
-    """The network in a .onnx or .onnx.gz file; `output` names an output or any tensor before it."""
+def read_onnx_network(
+    path: Path, *, output: str | None = None, memory: Mapping[str, str] | None = None
+) -> Network:
+    """The network in a .onnx or .onnx.gz file; `output` names an output or any tensor before it.
+
+    `memory` says which output becomes which input in the next decision, where the graph does not show it.
+    """
     with locate_errors(str(path)):
         return read_onnx_bytes(
-            read_model_bytes(path), path.name.split(".")[0], output=output, folder=path.parent
+            read_model_bytes(path),
+            path.name.split(".")[0],
+            output=output,
+            folder=path.parent,
+            memory=memory,
         )
 
 
 def read_onnx_bytes(
-    data: bytes, name: str = "network", *, output: str | None = None, folder: Path | None = None
+    data: bytes,
+    name: str = "network",
+    *,
+    output: str | None = None,
+    folder: Path | None = None,
+    memory: Mapping[str, str] | None = None,
 ) -> Network:
     """The network in the bytes of an ONNX file; `folder`: where files with its weights may be."""
-    return translate_onnx_graph(data, name, output=output, folder=folder).network
+    return translate_onnx_graph(data, name, output=output, folder=folder, memory=memory).network
 
 
 def translate_onnx_graph(
-    data: bytes, name: str, *, output: str | None = None, folder: Path | None = None
+    data: bytes,
+    name: str,
+    *,
+    output: str | None = None,
+    folder: Path | None = None,
+    memory: Mapping[str, str] | None = None,
 ) -> TranslatedGraph:
     graph = parse_onnx_graph(data, folder)
-    target = skip_zip_map(graph, _choose_output(graph, output))
+    pairs = find_state_pairs(graph, memory) if memory is not None or len(graph.inputs) > 1 else ()
+    states = tuple(after for _, after in pairs)
+    target = skip_zip_map(graph, _choose_output(graph, output, states, name))
     head = find_head(graph, target)
-    steps = _needed_nodes(graph, head.scores)
-    given, shape = _network_input(graph, steps, head.scores)
-    builder = NetworkBuilder([math.prod(shape)])
+    steps = _needed_nodes(graph, (head.scores, *states))
+    inputs = _network_inputs(graph, steps, (head.scores, *states), tuple(before for before, _ in pairs), name)
+    given = next(iter(inputs))
+    builder = NetworkBuilder([sum(map(math.prod, inputs.values()))])
     builder.notes.extend(head.notes)
-    values: dict[str, Value] = {given: _input_signal(builder, graph, given, shape)}
+    values = _input_signals(builder, graph, inputs)
     for step in steps:
         _translate_node(builder, graph, step, values, head)
     result = _output_signal(head, values)
     check_head(head, result.shape)
     declared = graph.inputs[given]
     _check_batch(builder, given, declared, result.shape)
-    if left_out := _count_left_out(graph, target):
+    if pairs:
+        builder.memory = tuple(read_memory(builder, pairs, values, memory is not None, name))
+        result = _join_states(builder, result, [values[after] for after in states])
+        listed = ", ".join(f"{quote_onnx_name(after)} becomes {quote_onnx_name(b)}" for b, after in pairs)
+        builder.note(f"memory of {count_noun(len(builder.memory), 'value')}, zeros at first: {listed}")
+    if left_out := _count_left_out(graph, target, states):
         nodes = "1 node that does" if left_out == 1 else f"{left_out} nodes that do"
         builder.note(f"pruned {nodes} not reach output {quote_onnx_name(target)}")
     # Scores that no node produces are the input itself, which cannot be asked for as an output.
@@ -100,18 +129,26 @@ def translate_onnx_graph(
     transformed = any(makes_probabilities(step, head) for step in steps)
     scores = head.scores if head.kind and steps and not transformed else ""
     network = replace(builder.network(builder.flat(result), name), head=head.kind, scores=scores)
-    return TranslatedGraph(network, graph, steps, given, shape, head.scores, transformed)
+    return TranslatedGraph(network, graph, steps, inputs, head.scores, transformed, states)
 
 
-def _count_left_out(graph: OnnxGraph, target: str) -> int:
+def _join_states(builder: NetworkBuilder, result: TensorSignal, states: list[Value]) -> TensorSignal:
+    """The outputs, and behind them the states."""
+    numbers = [builder.flat(one) for one in (result, *states) if isinstance(one, TensorSignal)]
+    width = sum(builder.widths[number] for number in numbers)
+    return row_major_signal(builder.emit(Join(tuple(numbers)), width), (width,))
+
+
+def _count_left_out(graph: OnnxGraph, target: str, states: tuple[str, ...]) -> int:
     """Nodes that the output does not need; what renames the label of a classifier of trees does not count."""
-    needed = _needed_nodes(graph, target)
+    needed = _needed_nodes(graph, (target, *states))
     renames = ("Cast", "Identity", "ZipMap") if graph.trees_opset is not None else ()
     return sum(step not in needed and step.op not in renames for step in graph.steps)
 
 
-def _choose_output(graph: OnnxGraph, wanted: str | None) -> str:
-    listed = ", ".join(quote_onnx_name(o) for o in graph.outputs[:12])
+def _choose_output(graph: OnnxGraph, wanted: str | None, states: tuple[str, ...], name: str) -> str:
+    outputs = tuple(o for o in graph.outputs if o not in states)
+    listed = ", ".join(quote_onnx_name(o) for o in outputs[:12])
     if wanted is not None:
         known = {*graph.outputs, *(o for step in graph.steps for o in step.outputs if o)}
         if wanted not in known:
@@ -120,18 +157,24 @@ def _choose_output(graph: OnnxGraph, wanted: str | None) -> str:
         return wanted
     if not graph.outputs:
         raise malformed_model("the graph has no outputs", where="outputs")
-    if len(graph.outputs) > 1 and (scores := find_classifier_scores(graph)) is not None:
-        return scores
-    if len(graph.outputs) > 1:
+    if not outputs:
         raise InvalidProblem(
-            f"there are {len(graph.outputs)} outputs: {listed}", where="outputs", fix="--output NAME"
+            "every output is a state", fix="name the one that decides: --output", where="memory"
         )
-    return graph.outputs[0]
+    if len(outputs) > 1 and (scores := find_classifier_scores(graph)) is not None:
+        return scores
+    if len(outputs) > 1 and len(graph.inputs) > 1 and not states:
+        raise several_inputs(graph, list(graph.inputs), name)
+    if len(outputs) > 1:
+        raise InvalidProblem(
+            f"there are {len(outputs)} outputs: {listed}", where="outputs", fix="--output NAME"
+        )
+    return outputs[0]
 
 
-def _needed_nodes(graph: OnnxGraph, target: str) -> tuple[OnnxNode, ...]:
-    """The nodes that `target` depends on, in file order, which must be an order of evaluation."""
-    wanted, kept = {target}, []
+def _needed_nodes(graph: OnnxGraph, targets: tuple[str, ...]) -> tuple[OnnxNode, ...]:
+    """The nodes that the targets depend on, in file order, which must be an order of evaluation."""
+    wanted, kept = set(targets), []
     for step in reversed(graph.steps):
         if wanted.intersection(filter(None, step.outputs)):
             kept.append(step)
@@ -149,29 +192,37 @@ def _needed_nodes(graph: OnnxGraph, target: str) -> tuple[OnnxNode, ...]:
                 )
                 raise malformed_model(f"reads {quote_onnx_name(name)} {fault}", where=step.where)
         ready.update(step.outputs)
-    if target not in ready:
-        raise malformed_model(f"nothing produces {quote_onnx_name(target)}", where="outputs")
+    for target in targets:
+        if target not in ready:
+            raise malformed_model(f"nothing produces {quote_onnx_name(target)}", where="outputs")
     return tuple(kept)
 
 
-def _network_input(graph: OnnxGraph, steps: tuple[OnnxNode, ...], target: str) -> tuple[str, tuple[int, ...]]:
-    """The one input that matters, and its shape with a symbolic batch dimension taken as one."""
-    read = {name for step in steps for name in step.inputs} | {target}
-    names = [name for name in graph.inputs if name in read]
+def _network_inputs(
+    graph: OnnxGraph,
+    steps: tuple[OnnxNode, ...],
+    targets: tuple[str, ...],
+    states: tuple[str, ...],
+    name: str,
+) -> dict[str, tuple[int, ...]]:
+    """The one input that is observed and the states, with their shapes, a symbolic batch taken as one."""
+    read = {name for step in steps for name in step.inputs} | set(targets)
+    names = [name for name in graph.inputs if name in read and name not in states]
     if not names:
         raise InvalidProblem(
-            f"output {quote_onnx_name(target)} does not depend on any input",
+            f"output {quote_onnx_name(targets[0])} does not depend on any input",
             where="inputs",
             fix="choose another output",
         )
     if len(names) > 1:
-        listed = ", ".join(quote_onnx_name(n) for n in names[:12])
-        raise Unsupported(
-            f"there are {len(names)} inputs: {listed}", where="inputs", fix="join them into one"
-        )
-    name = names[0]
-    with locate_errors(f"input {quote_onnx_name(name)}"):
-        return name, _input_shape(graph, name)
+        raise several_inputs(graph, names, name)
+    shapes: dict[str, tuple[int, ...]] = {}
+    for own in (*names, *states):
+        with locate_errors(f"input {quote_onnx_name(own)}"):
+            shapes[own] = _input_shape(graph, own)
+            if own in states and tensor_type_name(graph.input_kinds[own]) != "float32":
+                raise Unsupported("a state that is not float32", fix="export the network in float32")
+    return shapes
 
 
 def _input_shape(graph: OnnxGraph, name: str) -> tuple[int, ...]:
@@ -194,16 +245,22 @@ def _input_shape(graph: OnnxGraph, name: str) -> tuple[int, ...]:
     return shape
 
 
-def _input_signal(
-    builder: NetworkBuilder, graph: OnnxGraph, name: str, shape: tuple[int, ...]
-) -> TensorSignal:
-    """The input; whole numbers are read as such, and must be whole numbers that float32 has."""
-    kind = tensor_type_name(graph.input_kinds[name])
-    if kind != "float32":
-        for place in range(math.prod(shape)):
-            builder.read_index(place, WHOLE_FLOAT32)
-        builder.note(f"input {quote_onnx_name(name)} is of whole numbers ({kind})")
-    return replace(row_major_signal(0, shape), kind=kind)
+def _input_signals(
+    builder: NetworkBuilder, graph: OnnxGraph, inputs: Mapping[str, tuple[int, ...]]
+) -> dict[str, Value]:
+    """The inputs, one after the other; whole numbers are read as such, and float32 must have them."""
+    found: dict[str, Value] = {}
+    place = 0
+    for name, shape in inputs.items():
+        kind, size = tensor_type_name(graph.input_kinds[name]), math.prod(shape)
+        if kind != "float32":
+            for own in range(place, place + size):
+                builder.read_index(own, WHOLE_FLOAT32)
+            builder.note(f"input {quote_onnx_name(name)} is of whole numbers ({kind})")
+        layout = np.arange(place, place + size, dtype=np.int64).reshape(shape)
+        found[name] = TensorSignal(0, layout, kind)
+        place += size
+    return found
 
 
 def _translate_node(

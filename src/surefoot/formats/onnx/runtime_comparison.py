@@ -7,6 +7,8 @@ is a reading error.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -55,11 +57,17 @@ class Comparison:
 
 
 def compare_with_onnxruntime(
-    source: Path | bytes, network: Network, *, samples: int = 10_000, seed: int = 0, output: str | None = None
+    source: Path | bytes,
+    network: Network,
+    *,
+    samples: int = 10_000,
+    seed: int = 0,
+    output: str | None = None,
+    memory: Mapping[str, str] | None = None,
 ) -> Comparison:
     """Run both on random inputs in [-1, 1]; `network` was read from `source` with the same `output`."""
     data, folder = (source, None) if isinstance(source, bytes) else (read_model_bytes(source), source.parent)
-    reading = translate_onnx_graph(data, network.name, output=output, folder=folder)
+    reading = translate_onnx_graph(data, network.name, output=output, folder=folder, memory=memory)
     run = _Runner(reading)
     random = np.random.default_rng(seed)
     largest, different, ties, unexplained = 0.0, 0, 0, 0
@@ -108,16 +116,15 @@ class _Runner:
     """Calls onnxruntime on a batch, all rows at once where the graph allows it, else one by one."""
 
     def __init__(self, reading: TranslatedGraph) -> None:
-        self.shape, self.name = reading.shape, reading.input
-        self.kind = np.dtype(tensor_type_name(reading.graph.input_kinds[reading.input]))
+        self.shapes = reading.inputs
+        kinds = reading.graph.input_kinds
+        self.kinds = {name: np.dtype(tensor_type_name(kinds[name])) for name in reading.inputs}
         self.single = _open_session(reading, batched=False)
         self.batched = _open_session(reading, batched=True) if _may_batch(reading) else None
 
     def __call__(self, inputs: Array32) -> Array32:
         if self.batched is not None:
-            together = _run_session(
-                self.batched, self.name, inputs.astype(self.kind).reshape(-1, *self.shape[1:])
-            )
+            together = _run_session(self.batched, self._feed(inputs, batched=True))
             few = self._one_by_one(inputs[:2])
             if together is not None and together.size == len(inputs) * few.shape[1]:
                 rows = together.reshape(len(inputs), -1)
@@ -129,15 +136,25 @@ class _Runner:
         return self._one_by_one(inputs)
 
     def _one_by_one(self, inputs: Array32) -> Array32:
-        rows = inputs.astype(self.kind)
-        results = [_run_session(self.single, self.name, row.reshape(self.shape)) for row in rows]
+        results = [_run_session(self.single, self._feed(row[None])) for row in inputs]
         if any(r is None for r in results):
             raise SolverFailure("onnxruntime fails on this network", fix="compare with another runtime")
         return np.array([r.ravel() for r in results if r is not None], np.float32)
 
+    def _feed(self, rows: Array32, *, batched: bool = False) -> dict[str, NDArray[Any]]:
+        """The columns of every input, in its shape."""
+        found, place = {}, 0
+        for name, shape in self.shapes.items():
+            size = math.prod(shape)
+            own = rows[:, place : place + size].astype(self.kinds[name])
+            found[name] = own.reshape(-1, *shape[1:]) if batched else own.reshape(shape)
+            place += size
+        return found
+
 
 def _may_batch(reading: TranslatedGraph) -> bool:
-    return len(reading.shape) > 1 and reading.shape[0] == 1
+    shape, *others = reading.inputs.values()
+    return not others and len(shape) > 1 and shape[0] == 1
 
 
 def _open_session(reading: TranslatedGraph, *, batched: bool) -> Any:
@@ -154,15 +171,16 @@ def _open_session(reading: TranslatedGraph, *, batched: bool) -> Any:
     kept = [step.message for step in reading.steps]
     del model.graph.node[:], model.graph.output[:], model.graph.value_info[:]
     model.graph.node.extend(kept)
-    plain = ValueInfoProto(name=reading.scores)
-    plain.type.tensor_type.elem_type = TensorProto.FLOAT
-    model.graph.output.append(plain)
+    for name in (reading.scores, *reading.states):
+        plain = ValueInfoProto(name=name)
+        plain.type.tensor_type.elem_type = TensorProto.FLOAT
+        model.graph.output.append(plain)
     weights = [i for i in model.graph.input if i.name in reading.graph.tensors]
-    shape = ["batch" if batched else 1, *reading.shape[1:]] if _may_batch(reading) else [*reading.shape]
     del model.graph.input[:]
-    model.graph.input.append(
-        helper.make_tensor_value_info(reading.input, reading.graph.input_kinds[reading.input], shape)
-    )
+    for name, own in reading.inputs.items():
+        shape = ["batch" if batched else 1, *own[1:]] if _may_batch(reading) else [*own]
+        kind = reading.graph.input_kinds[name]
+        model.graph.input.append(helper.make_tensor_value_info(name, kind, shape))
     model.graph.input.extend(weights)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.log_severity_level = 1, 4
@@ -174,11 +192,12 @@ def _open_session(reading: TranslatedGraph, *, batched: bool) -> Any:
         raise SolverFailure(f"onnxruntime cannot load it: {str(error).splitlines()[0][:200]}") from None
 
 
-def _run_session(session: Any, name: str, inputs: NDArray[Any]) -> Array32 | None:
+def _run_session(session: Any, feed: dict[str, NDArray[Any]]) -> Array32 | None:
     from onnxruntime.capi import onnxruntime_pybind11_state as state
 
     try:
-        return np.asarray(session.run(None, {name: inputs})[0], np.float32)
+        outputs = [np.asarray(value, np.float32) for value in session.run(None, feed)]
+        return outputs[0] if len(outputs) == 1 else np.concatenate([value.ravel() for value in outputs])
     except (state.Fail, state.InvalidArgument, state.RuntimeException):
         return None
 

@@ -8,6 +8,7 @@ of which only the first has weights, the sum is that of the second class.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
@@ -18,15 +19,18 @@ from surefoot.formats.onnx.network_builder import (
     NodeArguments,
     TensorSignal,
     Value,
+    combine_signals,
     emit_elementwise,
+    negate_signal,
     row_major_signal,
 )
 from surefoot.formats.onnx.protobuf import Attribute, malformed_model
 from surefoot.formats.tree_builder import FileBranch, FileLeaf, FileNode, grow_trees
-from surefoot.problem.network import Activation, Constant, Pick, Shape, freeze_indices
+from surefoot.problem.network import Activation, Constant, Pairing, Pick, Shape, freeze_indices
 from surefoot.problem.tree_ensemble import MOST_CELLS, TreeEnsemble
 
 T = TypeVar("T")
+MOST_COMPARED = 256  # trees of which the largest value is asked: each is a node of its own
 _MODES_V5 = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "BRANCH_MEMBER")
 _TRANSFORMS_V5 = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
 _AGGREGATES_V5 = ("AVERAGE", "SUM", "MIN", "MAX")
@@ -124,16 +128,28 @@ def _emit_trees(builder: NetworkBuilder, given: NodeArguments, kind: str, output
     width = builder.widths[source]
     trees = _read_trees(given, kind, outputs, width)
     node = grow_trees(trees, source, [0.0] * outputs)
-    return _finish_sums(builder, given, node, given.text("aggregate_function", "SUM"), len(trees))
+    leaves = sum(mode == "LEAF" for mode in _texts(given, "nodes_modes"))
+    whole = len(_floats(given, f"{kind}_weights")) == leaves * outputs
+    return _finish_sums(builder, given, node, given.text("aggregate_function", "SUM"), whole)
 
 
 def _finish_sums(
-    builder: NetworkBuilder, given: NodeArguments, node: TreeEnsemble, aggregate: str, trees: int
+    builder: NetworkBuilder, given: NodeArguments, node: TreeEnsemble, aggregate: str, whole: bool
 ) -> TensorSignal:
-    if aggregate not in ("SUM", "AVERAGE"):
-        raise Unsupported(f"aggregate_function {aggregate[:40]} of trees", fix="export with SUM or AVERAGE")
-    outputs = node.leaves.shape[1]
-    signal = row_major_signal(builder.emit(node, outputs), (1, outputs))
+    """Sum, mean or extreme of the trees, and the base values; `whole`: every leaf has all outputs."""
+    outputs, trees = node.leaves.shape[1], node.roots.size
+    match aggregate:
+        case "SUM" | "AVERAGE":
+            signal = row_major_signal(builder.emit(node, outputs), (1, outputs))
+        case "MIN" | "MAX":
+            if not whole:
+                # Runtimes pass over a leaf that has no weight for an output, and do not take it as 0.
+                what = f"{aggregate} of trees with leaves that have no weight for some outputs"
+                raise Unsupported(what, fix="export one model for each output")
+            signal = _emit_extreme_tree(builder, node, aggregate == "MAX")
+        case _:
+            fix = "export with SUM, AVERAGE, MIN or MAX"
+            raise Unsupported(f"aggregate_function {aggregate[:40]} of trees", fix=fix)
     if aggregate == "AVERAGE":
         signal = emit_elementwise(builder, signal, Constant.DIVIDE, np.array([[trees]], np.float32))
     base = given.attributes.get("base_values", ())
@@ -142,6 +158,28 @@ def _finish_sums(
     if base:
         signal = emit_elementwise(builder, signal, Constant.ADD, np.array([base], np.float32))
     return signal
+
+
+def _emit_extreme_tree(builder: NetworkBuilder, node: TreeEnsemble, largest: bool) -> TensorSignal:
+    """The largest or the least value of all trees: each is a node of its own, in pairs."""
+    outputs = node.leaves.shape[1]
+    if node.roots.size > MOST_COMPARED:
+        what = f"MIN and MAX of {node.roots.size} trees"
+        raise Unsupported(what, fix=f"use at most {MOST_COMPARED}, or SUM")
+    shape = (1, outputs)
+    trees = [
+        row_major_signal(builder.emit(replace(node, roots=node.roots[i : i + 1]), outputs), shape)
+        for i in range(node.roots.size)
+    ]
+    if not largest:
+        trees = [negate_signal(builder, tree) for tree in trees]
+    while len(trees) > 1:
+        pairs = zip(trees[::2], trees[1::2], strict=False)
+        trees = [
+            *(combine_signals(builder, a, b, Pairing.MAXIMUM) for a, b in pairs),
+            *trees[len(trees) // 2 * 2 :],
+        ]
+    return trees[0] if largest else negate_signal(builder, trees[0])
 
 
 def _flat_rows(builder: NetworkBuilder, given: NodeArguments) -> int:
@@ -262,7 +300,7 @@ def translate_ensemble(builder: NetworkBuilder, given: NodeArguments) -> list[Va
         trees.append((f"tree {number}", root, nodes))
     node = grow_trees(trees, source, [0.0] * targets)
     name = _AGGREGATES_V5[aggregate] if 0 <= aggregate < len(_AGGREGATES_V5) else str(aggregate)
-    return [_finish_sums(builder, given, node, name, len(trees))]
+    return [_finish_sums(builder, given, node, name, targets == 1)]
 
 
 def _read_split_lists(given: NodeArguments, targets: int, width: int) -> dict[int, FileNode]:

@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 
 from surefoot.errors import InvalidProblem, did_you_mean
+from surefoot.formats.onnx.choice_operators import WHOLE_FLOAT32
 from surefoot.formats.policy_file import load_policy
 from surefoot.formats.tables.action_table import (
     ActionTable,
@@ -20,6 +21,7 @@ from surefoot.formats.tables.table_environment import ELAPSED, LOT
 from surefoot.formats.tables.table_model import TableModel, one_hot_terms
 from surefoot.formats.untrusted.regular_file import require_file
 from surefoot.problem.environment import Environment
+from surefoot.problem.network import Network
 from surefoot.problem.policy import Choose, NeuralPolicy, ProgramPolicy
 from surefoot.problem.validate import environment_labels
 from surefoot.term.interval import term_interval
@@ -37,17 +39,34 @@ def read_table_policy(model: TableModel, path: Path) -> NeuralPolicy | ProgramPo
         return wire_action_table(table, model.environment, model.actions, path, default=names)
     loaded = load_policy(path)
     network, where = loaded.network, str(path)
-    if loaded.head == "value" or network.outputs != len(model.actions):
-        what = f"the network has {network.outputs} outputs, and the {len(model.actions)} actions are "
+    if loaded.head == "value" or network.decided != len(model.actions):
+        what = f"the network has {network.decided} outputs, and the {len(model.actions)} actions are "
         fix = "give a policy that was trained on this environment"
         raise InvalidProblem(what + ", ".join(model.actions[:12]), fix=fix, where=where)
-    for observe in _possible_observations(model, names, network.width):
-        if len(observe) == network.width:
+    for observe in _possible_observations(model, names, network.observed):
+        if len(observe) == network.observed:
+            _check_known_values(model, network, observe, where)
             return NeuralPolicy(network, observe, model.actions, Choose.ARGMAX, loaded.notes)
     sizes = ", ".join(f"{name} ({_count_values(model, name)} values)" for name in names)
-    what = f"the network reads {network.width} numbers, and the state has {sizes}"
+    what = f"the network reads {network.observed} numbers, and the state has {sizes}"
     fix = "it has to read one number for each value (one-hot), or one for each variable"
     raise InvalidProblem(what, fix=fix, where=where)
+
+
+def _check_known_values(model: TableModel, network: Network, observe: Sequence[Term], where: str) -> None:
+    """Refuse a network that knows more or fewer values of a state than the table has."""
+    for index in network.indices:
+        term = observe[index.place]
+        if index.count >= WHOLE_FLOAT32 or not isinstance(term, Var) or term.name not in model.ranges:
+            continue
+        low, high = model.ranges[term.name]
+        if (low, high) != (0, index.count - 1):
+            what = (
+                f"the policy was trained for {index.count} values of `{term.name}`, and the table has "
+                f"{high - low + 1}"
+            )
+            fix = "give a policy that was trained on this environment"
+            raise InvalidProblem(what, fix=fix, where=where)
 
 
 def _count_values(model: TableModel, name: str) -> int:

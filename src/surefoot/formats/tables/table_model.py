@@ -62,6 +62,7 @@ class TableModel:
     properties: Mapping[str, Property]
     absent: Mapping[str, str]  # why a usual name is not there
     limit: int | None = None  # episodes are cut off after so many steps
+    ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # all values of a variable, if known
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,9 @@ def build_table_model(
         notes=said.notes,
     )
     properties = _episode_properties(known, said.limit)
-    return TableModel(environment, encoding, table, labels, properties, known.absent, said.limit)
+    return TableModel(
+        environment, encoding, table, labels, properties, known.absent, said.limit, dict(ranges or {})
+    )
 
 
 def name_actions(actions: Sequence[State]) -> tuple[str, ...]:

@@ -15,10 +15,14 @@ from surefoot.formats.untrusted.sb3_spaces import (
 )
 
 MOST_BYTES = 32 << 20
-READ = "PPO, A2C, DQN, SAC, TD3, DDPG, and TRPO, MaskablePPO, QRDQN, TQC, ARS of sb3-contrib are read"
+READ = (
+    "PPO, A2C, DQN, SAC, TD3, DDPG, and TRPO, MaskablePPO, RecurrentPPO, QRDQN, TQC, ARS of sb3-contrib are "
+    "read"
+)
 _POLICY_MODULES = (
     *(f"stable_baselines3.{name}.policies" for name in ("common", "dqn", "sac", "td3")),
-    *(f"sb3_contrib.{name}.policies" for name in ("common.maskable", "qrdqn", "tqc", "ars")),
+    *(f"sb3_contrib.common.{name}.policies" for name in ("maskable", "recurrent")),
+    *(f"sb3_contrib.{name}.policies" for name in ("qrdqn", "tqc", "ars")),
 )
 _EXTRACTORS = {
     f"<class 'stable_baselines3.common.torch_layers.{name}'>"
@@ -100,8 +104,7 @@ def _read_policy_class(fields: dict[str, Any], where: str) -> tuple[str, str]:
         )
     if module in _POLICY_MODULES:
         return module, str(entry.get("__doc__", ""))
-    kind = "recurrent policy" if "recurrent" in module else "policy class"
-    raise Unsupported(f"{kind} from `{module[:120]}`", fix=READ, where=f"{where}.policy_class")
+    raise Unsupported(f"policy class from `{module[:120]}`", fix=READ, where=f"{where}.policy_class")
 
 
 def _name_algorithm(fields: dict[str, Any], module: str) -> str:

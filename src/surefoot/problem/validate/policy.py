@@ -81,9 +81,12 @@ def _check_neural(policy: NeuralPolicy, environment: Environment, state: NameSco
         if state.kind(term, place) != BOOL:
             state.require(term, REAL, place)
     check_action_selection(policy, f"{where}.choose")
-    _check_count("inputs", policy.network.width, "observed terms", policy.observe, where, show_term)
+    if policy.network.memory and where != "policy":
+        what = "a policy with memory is a part of another one"
+        raise InvalidProblem(what, fix="let it act alone, without rules or a shield", where=where)
+    _check_count("inputs", policy.network.observed, "observed terms", policy.observe, where, show_term)
     _check_indices(policy, state, where)
-    outputs = policy.network.outputs
+    outputs = policy.network.decided
     if environment.controls or policy.choose is Choose.VALUE:
         _check_control_values(policy, environment, where)
         controls = [c.name for c in environment.controls]

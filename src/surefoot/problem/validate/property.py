@@ -137,7 +137,7 @@ def property_scope(environment: Environment, policy: Policy | None) -> NameScope
     if network is not None and network.head:
         return replace(scope.with_reserved(reserved), headless=network)
     if network is not None:
-        reserved.update({network_output_name(i): REAL for i in range(network.outputs)})
+        reserved.update({network_output_name(i): REAL for i in range(network.decided)})
     return scope.with_reserved(reserved)
 
 
