@@ -100,11 +100,12 @@ def judge_certificate(
     network: Path | None = None,
     property: Path | None = None,
     base: Path = Path(),
+    workers: int = 1,
 ) -> CheckerVerdict:
     """Whether a certificate proves its claim.
 
     `network` and `property` say where the files are that the claim names; otherwise they are looked for where
-    it says and in `base`. Raises `BadCertificate` if the data is not a certificate at all.
+    it says and in `base`. `workers`: processes for what has parts; the verdict is the same. Raises `BadCertificate` if the data is not a certificate at all.
     """
     version = certificate.get("surefoot-certificate")
     if type(version) is not int or version not in (1, 2):
@@ -115,7 +116,7 @@ def judge_certificate(
     claim, places = whole.get("claim"), FileLocations(base, network, property)
     kind = claim.get("kind") if isinstance(claim, dict) else None
     if kind in ("process", "graph"):
-        return _judge_values(whole, places)
+        return _judge_values(whole, places, workers)
     if kind in ("barrier", "convergence"):
         return _judge_sets(whole)
     if kind in ("reach", "reach-violation"):
@@ -138,7 +139,7 @@ def judge_certificate(
     return CheckerVerdict(accepted, reason, words, meaning, query.uncertified, **asdict(count))
 
 
-def _judge_values(certificate: dict[str, Any], places: FileLocations) -> CheckerVerdict:
+def _judge_values(certificate: dict[str, Any], places: FileLocations, workers: int) -> CheckerVerdict:
     """A probability or an expected reward, with bounds of every state of the process."""
     graph = certificate["claim"]["kind"] == "graph"
     needed, allowed = (_KEYS, frozenset({"closed"})) if graph else (_KEYS | {"values"}, frozenset[str]())
@@ -152,7 +153,7 @@ def _judge_values(certificate: dict[str, Any], places: FileLocations) -> Checker
         found = (
             check_graph_claim(data["claim"], data.get("closed"), places)
             if graph
-            else check_process_claim(data["claim"], data["values"], places)
+            else check_process_claim(data["claim"], data["values"], places, workers)
         )
         if found.arithmetic != data["arithmetic"]:
             raise Refused("the arithmetic is `exact` exactly where no network decides")

@@ -27,7 +27,13 @@ from surefoot_checker.check import judge_certificate
 from surefoot_checker.kernel.strict_json import BadCertificate
 
 X = Var("x")
-ENGINES: list[Engine] = [Induction(), Bmc(depth=9), Predicates(means="table"), Predicates(means="cells"), Explicit()]
+ENGINES: list[Engine] = [
+    Induction(),
+    Bmc(depth=9),
+    Predicates(means="table"),
+    Predicates(means="cells"),
+    Explicit(),
+]
 
 
 def late_answer(monkeypatch: pytest.MonkeyPatch, engine: Engine, *, prove: bool) -> Result:
