@@ -10,10 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from .bounds.subdomain import AffineKernel, Contents
-from .claims.barrier.claim import check_barrier
-from .claims.barrier.convergence import check_convergence
 from .claims.graph.claim import check_graph_claim
-from .claims.reach.claim import check_reach, check_reach_violation
 from .claims.runs.argument import read_run_argument
 from .claims.runs.canonical_problem import MOST_STEPS, CanonicalProblem, read_canonical_problem
 from .claims.runs.network_ranges import check_overflow
@@ -105,7 +102,8 @@ def judge_certificate(
     """Whether a certificate proves its claim.
 
     `network` and `property` say where the files are that the claim names; otherwise they are looked for where
-    it says and in `base`. `workers`: processes for what has parts; the verdict is the same. Raises `BadCertificate` if the data is not a certificate at all.
+    it says and in `base`. `workers`: processes for what has parts; the verdict is the same for any number of
+    them. Raises `BadCertificate` if the data is not a certificate at all.
     """
     version = certificate.get("surefoot-certificate")
     if type(version) is not int or version not in (1, 2):
@@ -172,6 +170,9 @@ def _judge_values(certificate: dict[str, Any], places: FileLocations, workers: i
 
 def _judge_sets(certificate: dict[str, Any]) -> CheckerVerdict:
     """Sets of states of a polynomial system that are never left."""
+    from .claims.barrier.claim import check_barrier  # what other claims do not need
+    from .claims.barrier.convergence import check_convergence
+
     converges = certificate["claim"]["kind"] == "convergence"
     keys = _KEYS | {"sets"} | ({"ranking"} if converges else set())
     data = expect_object(certificate, keys, "certificate")
@@ -198,6 +199,8 @@ def _judge_sets(certificate: dict[str, Any]) -> CheckerVerdict:
 
 def _judge_loop(certificate: dict[str, Any], places: FileLocations) -> CheckerVerdict:
     """A network in a plant, followed through time with sets of states."""
+    from .claims.reach.claim import check_reach, check_reach_violation
+
     data = expect_object(certificate, _KEYS | {"reach"}, "certificate")
     if data["arithmetic"] != "float32" or places.property is not None:
         raise BadCertificate("certificate: about a closed loop, in `float32` arithmetic, not a file")
