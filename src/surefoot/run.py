@@ -262,9 +262,7 @@ def verify_without_objection(
 ) -> Result:
     """The answer of the engines without objection; that there is none is an answer, unless named."""
     try:
-        found = verify(
-            problem, engines, budget, inputs=inputs, source=source, certificates=certificates
-        )
+        found = verify(problem, engines, budget, inputs=inputs, source=source, certificates=certificates)
         return _with_fault(problem, found if certificates else say_unwanted(found), budget)
     except NoEngine as objections:
         if named:

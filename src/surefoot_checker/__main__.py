@@ -32,6 +32,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("file", type=Path, help="the certificate, gzipped or not")
     parser.add_argument("--network", type=Path, help="the ONNX file, if it is not where the certificate says")
     parser.add_argument("--property", type=Path, help="the VNN-LIB file, likewise")
+    parser.add_argument("--workers", type=int, default=1, help="processes, for bounds of many states")
     parser.add_argument("--json", action="store_true", help="write the verdict as a JSON object")
     options = parser.parse_args(arguments)
     code, text = _judge_file(options)
@@ -47,6 +48,7 @@ def _judge_file(options: argparse.Namespace) -> tuple[int, str]:
             network=options.network,
             property=options.property,
             base=options.file.parent,
+            workers=options.workers,
         )
     except BadCertificate as error:
         data = {"accepted": False, "error": str(error)}

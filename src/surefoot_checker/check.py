@@ -10,11 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from .bounds.subdomain import AffineKernel, Contents
-from .claims.barrier.claim import check_barrier
-from .claims.barrier.convergence import check_convergence
 from .claims.graph.claim import check_graph_claim
-from .claims.reach.claim import check_reach, check_reach_violation
-from .claims.reach.region_tree import count_cells
 from .claims.runs.argument import read_run_argument
 from .claims.runs.canonical_problem import MOST_STEPS, CanonicalProblem, read_canonical_problem
 from .claims.runs.network_ranges import check_overflow
@@ -103,6 +99,7 @@ def judge_certificate(
     network: Path | None = None,
     property: Path | None = None,
     base: Path = Path(),
+    workers: int = 1,
     share: Share = WHOLE,
 ) -> CheckerVerdict:
     """Whether a certificate proves its claim.
@@ -110,7 +107,8 @@ def judge_certificate(
     With a `share` of the work: whether that shows nothing against it; `join_verdicts` of all is the answer.
 
     `network` and `property` say where the files are that the claim names; otherwise they are looked for where
-    it says and in `base`. Raises `BadCertificate` if the data is not a certificate at all.
+    it says and in `base`. `workers`: processes for what has parts; the verdict is the same for any number of
+    them. Raises `BadCertificate` if the data is not a certificate at all.
     """
     version = certificate.get("surefoot-certificate")
     if type(version) is not int or version not in (1, 2):
@@ -121,7 +119,7 @@ def judge_certificate(
     claim, places = whole.get("claim"), FileLocations(base, network, property)
     kind = claim.get("kind") if isinstance(claim, dict) else None
     if kind in ("process", "graph"):
-        return _judge_values(whole, places)
+        return _judge_values(whole, places, workers)
     if kind in ("barrier", "convergence"):
         return _judge_sets(whole)
     if kind in ("reach", "reach-violation"):
@@ -145,7 +143,7 @@ def judge_certificate(
     return CheckerVerdict(accepted, reason, words, meaning, query.uncertified, **asdict(count))
 
 
-def _judge_values(certificate: dict[str, Any], places: FileLocations) -> CheckerVerdict:
+def _judge_values(certificate: dict[str, Any], places: FileLocations, workers: int) -> CheckerVerdict:
     """A probability or an expected reward, with bounds of every state of the process."""
     graph = certificate["claim"]["kind"] == "graph"
     needed, allowed = (_KEYS, frozenset({"closed"})) if graph else (_KEYS | {"values"}, frozenset[str]())
@@ -159,7 +157,7 @@ def _judge_values(certificate: dict[str, Any], places: FileLocations) -> Checker
         found = (
             check_graph_claim(data["claim"], data.get("closed"), places)
             if graph
-            else check_process_claim(data["claim"], data["values"], places)
+            else check_process_claim(data["claim"], data["values"], places, workers)
         )
         if found.arithmetic != data["arithmetic"]:
             raise Refused("the arithmetic is `exact` exactly where no network decides")
@@ -178,6 +176,9 @@ def _judge_values(certificate: dict[str, Any], places: FileLocations) -> Checker
 
 def _judge_sets(certificate: dict[str, Any]) -> CheckerVerdict:
     """Sets of states of a polynomial system that are never left."""
+    from .claims.barrier.claim import check_barrier  # what other claims do not need
+    from .claims.barrier.convergence import check_convergence
+
     converges = certificate["claim"]["kind"] == "convergence"
     keys = _KEYS | {"sets"} | ({"ranking"} if converges else set())
     data = expect_object(certificate, keys, "certificate")
@@ -204,6 +205,8 @@ def _judge_sets(certificate: dict[str, Any]) -> CheckerVerdict:
 
 def _judge_loop(certificate: dict[str, Any], places: FileLocations, share: Share) -> CheckerVerdict:
     """A network in a plant, followed through time with sets of states."""
+    from .claims.reach.claim import check_reach, check_reach_violation
+
     data = expect_object(certificate, _KEYS | {"reach"}, "certificate")
     if data["arithmetic"] != "float32" or places.property is not None:
         raise BadCertificate("certificate: about a closed loop, in `float32` arithmetic, not a file")
@@ -335,6 +338,8 @@ def useful_shares(certificate: Mapping[str, Any]) -> int:
         for case in _list_or_nothing(several)
         if isinstance(case, dict)
     )
+    from .claims.reach.region_tree import count_cells
+
     reach = certificate.get("reach")
     return max(1, steps // STEPS, count_cells(reach) // CELLS if isinstance(reach, dict) else 1)
 

@@ -94,9 +94,7 @@ def _keep_unfinished(problem: Problem, checked: CheckedEvidence) -> CheckedEvide
     return replace(checked, unchecked=build_unfinished_certificate(problem, verdict))
 
 
-def _build_without_check(
-    problem: Problem, verdict: Verdict, inputs: Mapping[str, str]
-) -> Certificate | None:
+def _build_without_check(problem: Problem, verdict: Verdict, inputs: Mapping[str, str]) -> Certificate | None:
     """The certificate of what an engine has shown, as far as it is a matter of writing it down."""
     from surefoot.certify.barrier.claim import build_barrier_certificate
     from surefoot.certify.barrier.convergence import build_convergence_certificate
@@ -116,7 +114,9 @@ def _build_without_check(
                 found = build_process_certificate(problem, verdict, inputs)
             case Holds(argument=ProofArgument("graph")):
                 found = build_graph_certificate(problem, inputs)
-            case Holds(argument=ProofArgument("closed", invariant=None, states=AbstractInvariant() as states)):
+            case Holds(
+                argument=ProofArgument("closed", invariant=None, states=AbstractInvariant() as states)
+            ):
                 found = build_graph_certificate(problem, inputs, states)
     except Unsupported:
         return None

@@ -60,7 +60,9 @@ def is_unfinished(content: object) -> bool:
     return isinstance(content, Mapping) and "unfinished" in content
 
 
-def finish_certificate(content: Mapping[str, Any], budget: Budget, folder: Path = Path()) -> Certificate | str:
+def finish_certificate(
+    content: Mapping[str, Any], budget: Budget, folder: Path = Path()
+) -> Certificate | str:
     """The same claim with its proofs, or why there are none."""
     try:
         written, said = content["claim"]["problem"], content["unfinished"]

@@ -130,7 +130,9 @@ def check(
     if axes is not None and svg is None and png is None:
         refuse_given_options({"--axes": "axes"}, "without --svg or --png")
     if no_certificate and (certificate or abstract is not None or assume_invariant is not None):
-        refuse_option("--no-certificate", "certificates are what --certificate and indirect proofs are made of")
+        refuse_option(
+            "--no-certificate", "certificates are what --certificate and indirect proofs are made of"
+        )
     if abstract is not None and assume_invariant is not None:
         raise api.InvalidProblem(
             "--abstract and --assume-invariant do not go together", fix="give one of them"

@@ -75,7 +75,9 @@ def _packed_numbers(
         if size >= MOST_PACKED:
             return None
         column = states.column(name)[some]
-        scalars = np.array(column.tolist()).reshape(len(some), -1).T if length > 1 or _is_array(kind) else [column]
+        scalars = (
+            np.array(column.tolist()).reshape(len(some), -1).T if length > 1 or _is_array(kind) else [column]
+        )
         for scalar in scalars:
             found *= high - low + 1
             found += scalar.astype(np.int64) - low

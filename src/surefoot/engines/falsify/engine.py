@@ -8,21 +8,19 @@ zero tolerance before it is an answer. That nothing is found says nothing.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from surefoot.engines.engine_text import show_changes
-from surefoot.engines.falsify.continuous import (
-    ContinuousLooking,
-    continuous_objection,
-    is_in_continuous_time,
-)
-from surefoot.engines.falsify.looking import Looking, model_of_runs
 from surefoot.errors import SurefootError
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Eventually, Never, Recurs, Within
 from surefoot.term.arguments import check_fields, take_in_range, take_optional, whole_number
 from surefoot.verdict.verdict import Verdict
 from surefoot.work.budget import Budget
+
+if TYPE_CHECKING:
+    from surefoot.engines.falsify.continuous import ContinuousLooking
+    from surefoot.engines.falsify.looking import Looking
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -45,6 +43,9 @@ class Falsify:
         )
 
     def objection(self, problem: Problem) -> str | None:
+        from surefoot.engines.falsify.continuous import continuous_objection, is_in_continuous_time
+        from surefoot.engines.falsify.looking import model_of_runs  # with all that simulates
+
         if is_in_continuous_time(problem):
             return continuous_objection(problem)
         if not isinstance(problem.property, Never | Within | Eventually | Recurs):
@@ -60,6 +61,9 @@ class Falsify:
 
     def begin(self, problem: Problem, seed: int) -> Looking | ContinuousLooking:
         """What goes on where it stopped, in turns."""
+        from surefoot.engines.falsify.continuous import ContinuousLooking, is_in_continuous_time
+        from surefoot.engines.falsify.looking import Looking
+
         if is_in_continuous_time(problem):
             return ContinuousLooking(problem, seed, self.steps, self.runs)
         return Looking(problem, seed, self.steps, self.runs)

@@ -16,6 +16,7 @@ from fractions import Fraction
 from math import inf
 
 import numpy as np
+from numpy.typing import NDArray
 
 from surefoot.query.markov import Accumulate, Markov, MarkovAnswer, MarkovQuestion, Until
 from surefoot.solvers.markov.bellman import (

@@ -27,6 +27,8 @@ MANY = 20_000  # open states: below, policy iteration is as fast and more precis
 BITS = 60  # of a value
 AT_ONCE = 16  # sweeps between two looks at what they have brought
 MOST_SWEEPS = 100_000
+FEW = 500_000  # states: below, the answer is made finer than was asked for, in the same time again
+FINER = Fraction(1, 10**7)
 STILL = 0.97  # of the sum of all distances is left: it stands still
 SHARE = 0.5  # of the time, where there is an end of it
 LARGEST = 2.0**40  # of an expected number of steps
@@ -76,19 +78,21 @@ def bound_by_sweeps(
         high, bits = above
     grid = 2.0**bits
     slack = 4 * rounding_error(asked.markov)
-    before = inf
-    for number in range(0, MOST_SWEEPS, AT_ONCE):
-        for turn in range(AT_ONCE):
-            backwards = turn % 4 != 3
-            kernel.sweep("raise_low", low, factor=1.0 - slack, grid=grid, backwards=backwards)
-            kernel.sweep("lower_high", high, factor=1.0 + slack, grid=grid, backwards=backwards)
-            if _is_narrow(low, high, width, wanted):
-                return GridBounds(_to_grid(low, grid), _to_grid(high, grid), 1 << bits)
-        left = float((high - low).sum())
-        if is_late() or (number and left > STILL * before):
-            return None
-        before = left
-    return None
+    goal, before, first, narrow = FINER if asked.markov.states < FEW else Fraction(1), inf, 0, False
+    for number in range(MOST_SWEEPS):
+        backwards = number % 4 != 3
+        kernel.sweep("raise_low", low, factor=1.0 - slack, grid=grid, backwards=backwards)
+        kernel.sweep("lower_high", high, factor=1.0 + slack, grid=grid, backwards=backwards)
+        if not narrow and _is_narrow(low, high, width, wanted):
+            narrow, first = True, number
+        if narrow and (number >= 2 * first + AT_ONCE or _is_narrow(low, high, width * goal, wanted)):
+            break
+        if number % AT_ONCE == AT_ONCE - 1:
+            left = float((high - low).sum())
+            if is_late() or left > STILL * before:
+                break
+            before = left
+    return GridBounds(_to_grid(low, grid), _to_grid(high, grid), 1 << bits) if narrow else None
 
 
 def rounding_error(markov: Markov) -> float:

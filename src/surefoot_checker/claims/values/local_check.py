@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from multiprocessing import get_all_start_methods, get_context
 from typing import Any
 
 from ...kernel.strict_json import BadCertificate, Refused, expect_integer, expect_object
@@ -39,6 +40,9 @@ MOST_STATES = 1 << 31
 PART = 1 << 16  # states that are looked at in one go
 WORTHWHILE = 4  # states for each step of a place, from which on a function is made for it
 MOST_STEPS = 2000  # of a place that are written out
+
+
+Check = Callable[..., tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +79,17 @@ class LocalCheck:
             _read_scale(entry["scale"]),
         )
         self.index = build_state_index(self.states, layout)
+        self.last: tuple[Row, Check | None] | None = None  # the function of the last place
         self.choices = StepChoices(moves, question.reward, self._locate)
 
     def _locate(self, row: Row) -> int:
         return position_of(self.index, self.layout.pack(row))
 
     def check_all(self, workers: int = 1) -> LocalResult:
-        """Refuse unless every state keeps the rule."""
+        """Refuse unless every state keeps the rule; the same words for any number of workers."""
+        parts = list(self.parts())
         total = most = 0
-        for first, end in self.segments():
-            counted, largest = self.check_segment(first, end)
+        for counted, largest in _check_parts(self, parts, min(workers, len(parts))):
             total, most = total + counted, max(most, largest)
         return self.conclude(total, most)
 
@@ -101,7 +106,13 @@ class LocalCheck:
             ends = [(1 - high, 1 - low) for low, high in ends]
         return LocalResult(starts, list(ends), len(self.states), total, most <= 1)
 
-    def segments(self) -> Iterator[tuple[int, int]]:
+    def parts(self) -> Iterator[tuple[int, int, int]]:
+        """First and last of states to be looked at together, and how many are in their place."""
+        for first, end in self._segments():
+            for begin in range(first, end, PART):
+                yield begin, min(begin + PART, end), end - first
+
+    def _segments(self) -> Iterator[tuple[int, int]]:
         """The states of each combination of locations, which stand together."""
         model, count, first = self.moves.model, len(self.states), 0
         worth = 1
@@ -113,29 +124,28 @@ class LocalCheck:
             yield first, end
             first = end
 
-    def check_segment(self, first: int, end: int) -> tuple[int, int]:
+    def check_part(self, first: int, end: int, around: int) -> tuple[int, int]:
         """Of states in one combination of locations: how many choices there are, and how many of one state."""
-        row = self.layout.unpack(self.states[first])
-        check = self._compiled(row, end - first)
+        check = self._function(self.layout.unpack(self.states[first]), around)
         if check is None:
             counts = [self._check_slowly(state) for state in range(first, end)]
             return sum(counts), max(counts, default=0)
-        total = most = 0
-        lookup = self.index.get if isinstance(self.index, dict) else self.index
         bounds = self.bounds
-        for begin in range(first, end, PART):
-            stop = min(begin + PART, end)
-            columns = (self.states, bounds.low, bounds.high, bounds.rank)
-            parts = zip(*(column[begin:stop] for column in columns), strict=True)
-            counted, largest = check(
-                parts, bounds.scale, bounds.low, bounds.high, bounds.rank, lookup, self.layout.unpack,
-                self._general, self._ask, self._pick, self._pay,
-            )  # fmt: skip
-            total, most = total + counted, max(most, largest)
-        return total, most
+        columns = (self.states, bounds.low, bounds.high, bounds.rank)
+        lookup = self.index.get if isinstance(self.index, dict) else self.index
+        return check(
+            zip(*(column[first:end] for column in columns), strict=True), bounds.scale, bounds.low,
+            bounds.high, bounds.rank, lookup, self.layout.unpack, self._general, self._ask, self._pick, self._pay,
+        )  # fmt: skip
 
-    def _compiled(self, row: Row, count: int) -> Callable[..., tuple[int, int]] | None:
+    def _function(self, row: Row, count: int) -> Check | None:
         """The function for the place of this state; None: it is not worth it, or there is too much in it."""
+        key = tuple(row[p] for p in self.moves.model.places if p is not None)
+        if self.last is None or self.last[0] != key:
+            self.last = key, self._compiled(row, count)
+        return self.last[1]
+
+    def _compiled(self, row: Row, count: int) -> Check | None:
         moves, model = self.moves, self.moves.model
         slots = [p for p in model.places if p is not None]
         place = moves.place(tuple(row[p] for p in slots))
@@ -213,6 +223,28 @@ class LocalCheck:
             raise Refused("an assumption that nothing satisfies, in a state with no other way on")
         check_state(self.rule, bounds, own, several)
         return len(several)
+
+
+_forked: list[LocalCheck] = []  # what a process that is forked now will look at
+
+
+def _check_parts(
+    check: LocalCheck, parts: list[tuple[int, int, int]], workers: int
+) -> Iterator[tuple[int, int]]:
+    """What is counted in each part, in their order; by other processes if there are several."""
+    if workers < 2 or "fork" not in get_all_start_methods():
+        yield from (check.check_part(*part) for part in parts)
+        return
+    _forked.append(check)
+    try:
+        with get_context("fork").Pool(workers) as pool:
+            yield from pool.imap(_check_forked, parts)
+    finally:
+        _forked.pop()
+
+
+def _check_forked(part: tuple[int, int, int]) -> tuple[int, int]:
+    return _forked[-1].check_part(*part)
 
 
 def _read_scale(data: object) -> int:
