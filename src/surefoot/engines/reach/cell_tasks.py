@@ -17,6 +17,7 @@ from surefoot.reductions.loop_question import LoopQuestion
 from surefoot.work.budget import Budget
 from surefoot.work.task_pool import TaskPool
 
+PATIENCE = 1.0  # seconds in cells before there are other processes
 _LONGEST = 1e8  # seconds
 
 
@@ -48,7 +49,7 @@ class FollowedCells:
 
 def share_cells(walk: LoopWalk) -> TaskPool:
     """Who follows cells of this walk; how many processes is said by the budget of a search."""
-    return TaskPool(1, prepare_cells, walk, here=partial(follow_cells, walk))
+    return TaskPool(1, prepare_cells, walk, here=partial(follow_cells, walk), patience=PATIENCE)
 
 
 def prepare_cells(walk: LoopWalk) -> Callable[[CellTask], FollowedCells]:

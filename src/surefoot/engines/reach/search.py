@@ -253,7 +253,7 @@ def add_pieces(search: CellSearch, batch: Sequence[Cell]) -> list[Cell]:
 
 
 def follow_batch(search: CellSearch, batch: Sequence[Cell], budget: Budget) -> _WorkedBatch:
-    """The fate of each cell of a batch, which is followed in parts: the same ones for any number of workers."""
+    """The fate of each cell of a batch, which is followed in parts, the same for any number of workers."""
     forms = cell_forms(batch)
     search.followed += len(batch)
     live = list(range(len(batch)))
