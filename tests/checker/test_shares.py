@@ -159,21 +159,17 @@ def test_where_states_end_is_seen_in_the_steps() -> None:
     drop, both = ["drop", [0], {}], ["drop", [0, 1], {}]
     assert find_state_ends([["split", 0, 0, [1, 2]], drop, drop], 1) == {0: 3, 1: 2, 2: 3}
     assert find_state_ends([["forward", 1], both], 3) == {0: 2}
-    for strange in (
-        [drop],
-        [drop, drop, drop],
-        [["split", 0, 0, [1, 2]], both],
-        [7],
-        [[]],
-        [["drop", 0, {}]],
-    ):
+    split = ["split", 0, 0, [1, 2]]
+    several: list[list[Any]] = [[drop], [drop, drop, drop], [split, both], [7], [[]], [["drop", 0, {}]]]
+    for strange in several:
         assert find_state_ends(strange, 3) == {}
 
 
 def test_only_large_certificates_are_divided(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = json.loads(proof_text())
     assert useful_shares(whole) == 1
-    for strange in ({}, {"cases": 3}, {"obligations": [1, {"cases": "x"}]}, {"reach": {"regions": 7}}):
+    several: list[Json] = [{}, {"cases": 3}, {"obligations": [1, {"cases": "x"}]}, {"reach": {"regions": 7}}]
+    for strange in several:
         assert useful_shares(strange) == 1
     monkeypatch.setattr(checker, "STEPS", 50)
     assert useful_shares(whole) >= 4

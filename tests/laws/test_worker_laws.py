@@ -8,7 +8,7 @@ import pytest
 from tests.engines.reach.small_loops import check_reach_proof, timed_loop
 from tests.solvers.native.divided import deal_early, query_above
 
-from surefoot.engines.reach import cell_tasks, search
+from surefoot.engines.reach import search
 from surefoot.engines.reach.engine import Reach
 from surefoot.problem.problem import Problem
 from surefoot.query.query import Answer, Sat, Undecided, Unsat
@@ -67,7 +67,7 @@ def certificate_text(verdict: Verdict) -> str:
 
 
 def test_cells_of_closed_loops(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cell_tasks, "PATIENCE", 0.0)
+    monkeypatch.setattr(search, "PATIENCE", 0.0)
     monkeypatch.setattr(search, "LEAST_PART", 2)
     problem = swinging_loop("0.7")
     found = [Reach(order=2, pieces=1, taylor=3).check(problem, Budget(100, workers=n)) for n in WORKERS]

@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 from threading import Timer
+from typing import Any
 
 import numpy as np
 import pytest
@@ -140,7 +141,8 @@ def wait_for(condition: object, seconds: float) -> None:
 
 
 def test_arrays_of_a_shared_value_are_views_of_one_file() -> None:
-    value = {"weights": np.arange(10_000.0), "name": "net", "more": [np.ones((3, 0)), np.int8([1, 2])]}
+    more = [np.ones((3, 0)), np.array([1, 2], dtype=np.int8)]
+    value: dict[str, Any] = {"weights": np.arange(10_000.0), "name": "net", "more": more}
     with write_shared_value(value) as made:
         found = read_shared_value(made.fileno())
     assert found["name"] == "net"

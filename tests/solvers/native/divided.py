@@ -26,7 +26,7 @@ def deal_early(monkeypatch: pytest.MonkeyPatch, boxes: int = 4) -> None:
 def bent_network(seed: int, smooth: bool = False) -> Network:
     generator = np.random.default_rng(seed)
     sizes = [3, 24, 16, 1]
-    layers = [
+    layers: list[tuple[object, object]] = [
         (np.round(generator.normal(size=(high, wide)), 2), np.round(generator.normal(size=high), 2))
         for wide, high in itertools.pairwise(sizes)
     ]
