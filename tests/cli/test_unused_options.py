@@ -43,7 +43,6 @@ CHECKED: list[tuple[tuple[str, ...], str]] = [
     ((*SAFE, "--const", "N=9", "--const", "N=10"), "--const: `N` is given twice"),
     ((*SAFE, "--delta", "0.1"), "--delta: it has no effect on `safe`"),
     ((*SAFE, "--max-steps", "10"), "--max-steps: it has no effect on `safe`"),
-    ((*SAFE, "--workers", "2"), "--workers: it has no effect on `safe`"),
     ((*SAFE, "--uniform"), "--uniform: it has no effect on `safe`"),
     ((*SAFE, "--axes", "x,y"), "--axes: it has no effect without --svg or --png"),
     ((*SAFE, "--importance", "x"), "--importance: it has no effect on `safe`"),

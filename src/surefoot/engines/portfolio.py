@@ -43,6 +43,7 @@ from surefoot.problem.problem import Problem
 from surefoot.verdict.artifact import Flowpipe, SuspectedRun
 from surefoot.verdict.verdict import Exact, Holds, Reason, Unknown, Verdict, Violated, is_interrupted
 from surefoot.work.budget import Budget
+from surefoot.work.child import WorkerDied
 from surefoot.work.deadline import call_in_time
 
 FIRST_TURN = 1.0  # seconds
@@ -384,7 +385,8 @@ def take_turn(check: Check, problem: Problem, budget: Budget, whole: Budget) -> 
 
 
 def _check_guarded(check: Check, problem: Problem, budget: Budget, whole: Budget) -> Verdict:
-    """An engine that runs out of memory, or is interrupted by the user or the clock, has not answered."""
+    """An engine that runs out of memory, whose workers die, or that the user or the clock interrupts, has not
+    answered."""
 
     def late() -> Verdict:
         return Unknown(Reason.TIMEOUT, INTERRUPTED_TURN)
@@ -393,6 +395,8 @@ def _check_guarded(check: Check, problem: Problem, budget: Budget, whole: Budget
         return call_in_time(whole, lambda: check(problem, budget), late)
     except MemoryError:
         return Unknown(Reason.MEMORY, "not enough memory")
+    except WorkerDied as why:  # twice at the same task
+        return Unknown(Reason.MEMORY if why.memory else Reason.INCOMPLETE, str(why))
     except KeyboardInterrupt:
         return Unknown(Reason.INTERRUPTED, "interrupted by the user")
 

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.engines.reach.cell_tasks import share_cells
 from surefoot.engines.reach.certificate_tree import search_to_json
 from surefoot.engines.reach.flow_step import watch_condition
 from surefoot.engines.reach.flowpipe import describe_search, make_flowpipe, rank_search
@@ -28,6 +27,7 @@ from surefoot.engines.reach.search import (
     fit_options,
     have_other_states,
     search_cells,
+    share_cells,
 )
 from surefoot.engines.reach.start_regions import Region, enumerate_start_regions
 from surefoot.engines.reach.tubes import TubeStore, plan_tubes

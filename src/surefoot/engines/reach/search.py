@@ -10,20 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from itertools import product
-from math import ceil
+from math import ceil, inf
+from time import monotonic
 from typing import Any
 
 import numpy as np
 
-from surefoot.engines.reach.cell_tasks import CellTask, FollowedCells, deadline_of, share_cells
 from surefoot.engines.reach.decision_forms import enumerate_decisions
 from surefoot.engines.reach.elementary_range import Array
 from surefoot.engines.reach.flow_step import WatchedCondition, measure_remainder, take_sub_step
-from surefoot.engines.reach.region_boxes import CellReturns, Corner, RegionBoxes
-from surefoot.engines.reach.start_regions import Region, list_constants
+from surefoot.engines.reach.start_regions import CellReturns, Corner, Region, RegionBoxes, list_constants
 from surefoot.engines.reach.symbols import absorb_radii, forms_of_box
-from surefoot.engines.reach.tubes import Key, Tube, TubeStore
+from surefoot.engines.reach.tubes import Key, Tube, TubeGrid, TubeRecorder, TubeStore
 from surefoot.engines.reach.walk import (
     LATER,
     NO_ROOM,
@@ -35,6 +35,7 @@ from surefoot.engines.reach.walk import (
 )
 from surefoot.engines.reach.walk_options import MOST_HALVINGS, WalkOptions
 from surefoot.query.bounds import rounded_down, rounded_up
+from surefoot.reductions.loop_question import LoopQuestion
 from surefoot.work.budget import Budget
 from surefoot.work.task_pool import TaskPool
 
@@ -43,6 +44,8 @@ SHORT, LONG, SHARE = 0.4, 6.0, 1 / 8  # seconds that a batch may take, and of th
 MOST_CELLS = 200_000
 MOST_CUT = 8  # variables of which all corners are looked at
 FEWEST_BETWEEN, MOST_BETWEEN = 4, 4  # cells that make sub-steps shorter, and sub-steps of a period for that
+PATIENCE = 1.0  # seconds in cells before there are other processes
+LONGEST = 1e8  # seconds
 PARTS, LEAST_PART = 8, 16  # of a round, which are followed apart from each other, and the fewest cells of one
 
 
@@ -252,8 +255,67 @@ def add_pieces(search: CellSearch, batch: Sequence[Cell]) -> list[Cell]:
     return between
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class CellTask:
+    """Forms of some cells, and how they are followed."""
+
+    forms: Array
+    question: LoopQuestion
+    options: WalkOptions
+    closing: RegionBoxes | None
+    grid: TubeGrid | None
+    most_periods: int
+    tolerance: float | None
+    loosest: float | None
+    deadline: float  # of `monotonic`
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FollowedCells:
+    """What became of each."""
+
+    failures: dict[int, Failure]
+    trees: list[TreeNode]
+    options: list[WalkOptions]  # period by period
+    tubes: list[Tube] | None
+    returns: CellReturns | None
+
+
+def share_cells(walk: LoopWalk) -> TaskPool:
+    """Who follows cells of this walk; how many processes is said by the budget of a search."""
+    return TaskPool(1, prepare_cells, walk, here=partial(follow_cells, walk), patience=PATIENCE)
+
+
+def prepare_cells(walk: LoopWalk) -> Callable[[CellTask], FollowedCells]:
+    return partial(follow_cells, walk)
+
+
+def deadline_of(budget: Budget) -> float:
+    return monotonic() + left if (left := budget.remaining()) < LONGEST else inf
+
+
+def follow_cells(walk: LoopWalk, task: CellTask) -> FollowedCells:
+    """One walk of all cells of a task."""
+    count = len(task.forms)
+    tubes = None if task.grid is None else TubeRecorder(task.grid, count)
+    returns = None if task.closing is None else task.closing.begin_walk(count)
+    record, trees = walk_cells(
+        replace(walk, question=task.question),
+        task.forms,
+        task.options,
+        tubes=tubes,
+        closing=None if returns is None else returns.find_regions,
+        most_periods=task.most_periods,
+        tolerance=task.tolerance,
+        loosest=task.loosest,
+        stop=lambda: monotonic() > task.deadline,
+    )
+    own = None if tubes is None else [Tube(tubes.low[n].copy(), tubes.high[n].copy()) for n in range(count)]
+    return FollowedCells(record.failures, trees, record.options, own, returns)
+
+
 def follow_batch(search: CellSearch, batch: Sequence[Cell], budget: Budget) -> _WorkedBatch:
-    """The fate of each cell of a batch, which is followed in parts: the same ones for any number of workers."""
+    """The fate of each cell of a batch, which is followed in parts, the same for any number of workers."""
     forms = cell_forms(batch)
     search.followed += len(batch)
     live = list(range(len(batch)))

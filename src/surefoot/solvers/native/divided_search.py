@@ -1,4 +1,4 @@
-"""A search over boxes in parts: open boxes are dealt out, each part is a search of its own, proofs are joined.
+"""A search over boxes in parts: open boxes are dealt out, each part is searched alone, proofs are joined.
 
 The search begins alone, until it has looked at so many boxes that parts are worth it. Then it goes in rounds:
 all open boxes are dealt by their number to so many parts, each with a number of boxes that it may look at
@@ -96,7 +96,7 @@ def run_divided_search(s: InputSearch, pool: TaskPool) -> Answer:
     """As `run_input_search`: Sat, Unsat for the arithmetic that was asked for, or why neither."""
     assert s.ledger is not None
     while True:
-        alone = ALONE // max(1, s.neurons) if not s.dealt else s.visited + LEAST_BOXES
+        alone = max(s.visited + LEAST_BOXES, 0 if s.dealt else ALONE // max(1, s.neurons))
         few = not s.dealt or len(s.stack) < LEAST_OPEN
         if few and (answer := search_open_boxes(s, alone)) is not None:
             return answer

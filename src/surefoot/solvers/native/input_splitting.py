@@ -111,8 +111,8 @@ class InputSplitting:
                 self.pool = self.pool or divide_search(
                     self.workers, self.query, self.waiting[0], self.running, self.seed
                 )
-                answer = run_divided_search(self.running, self.pool)
-                answer = self._record_refutation(self.waiting[0], self.running, answer)
+                ended = run_divided_search(self.running, self.pool)
+                answer = self._record_refutation(self.waiting[0], self.running, ended)
                 if not isinstance(answer, Unsat):
                     return answer
             self.dismiss()

@@ -114,8 +114,10 @@ def check_regions(
 
 def count_cells(data: Mapping[str, Any]) -> int:
     """About how many boxes are followed; a part that is referred to counts once."""
-    regions, nodes = (data.get(key) if type(data.get(key)) is list else [] for key in ("regions", "nodes"))
-    left = [region.get("tree") for region in regions if type(region) is dict] + nodes
+    regions, nodes = data.get("regions"), data.get("nodes")
+    left: list[Any] = list(nodes) if type(nodes) is list else []
+    if type(regions) is list:
+        left += [region.get("tree") for region in regions if type(region) is dict]
     found = 0
     while left:
         node = left.pop()

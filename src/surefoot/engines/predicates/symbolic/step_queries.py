@@ -130,7 +130,7 @@ class StepQueries:
         return replies
 
     def _quiet(self) -> Budget:
-        return Budget(self.budget.remaining(), self.budget.seed)
+        return Budget(self.budget.remaining(), self.budget.seed, workers=self.budget.workers)
 
     def _questions(self, cubes: Sequence[Cube], relaxed: bool) -> BatchQueries:
         low, high = np.empty((len(cubes), len(self.names))), np.empty((len(cubes), len(self.names)))

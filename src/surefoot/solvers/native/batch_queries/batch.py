@@ -10,7 +10,9 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from math import isfinite
+from time import monotonic
 
 import numpy as np
 
@@ -40,11 +42,13 @@ from surefoot.term.linear import LinearForm, term_from_linear
 from surefoot.term.term import Const, Term, Var
 from surefoot.term.value_types import Int, Real
 from surefoot.work.budget import Budget
+from surefoot.work.task_pool import TaskPool
 
 ENUMERATED = 100_000  # points in all that are looked at without asking whether bounds are cheaper
 EACH = 1_000_000  # points of one box that are looked at before a search of its own
 TABLE = 10_000_000  # most points of a table
 PER_POINT, PER_QUESTION = 4.0, 300.0  # points of a table worth one point looked at, one question searched
+_LONGEST = 1e8  # seconds
 SHARE = 8.0  # a demand is tallied on the whole table if its boxes have 1 / SHARE of its points
 
 
@@ -133,20 +137,28 @@ def _answer_by_points(work: ArrangedQueries, members: Numbers, each: int) -> Num
 
 
 def _search_one_by_one(work: ArrangedQueries, members: Numbers, seconds_each: float) -> None:
-    asked, budget = work.questions, work.ledger.budget
-    for done, question in enumerate(members.tolist()):
-        number = np.array([question])
-        if budget.is_spent():
-            work.ledger.leave_open(members[done:], "time ran out before its own search")
-            return
-        budget.progress(f"{len(members) - done} questions are left to a search of their own")
-        found = decide_single_query(asked, question, budget.seed, min(seconds_each, budget.remaining()))
-        work.ledger.means["single"] += 1
-        if isinstance(found, Undecided):
-            work.ledger.leave_open(number, f"{found.why.value}: {found.detail}")
-        elif isinstance(found, Sat):
-            point = [Fraction(found.assignment[f"x{i}"]) for i in range(asked.network.width)]
-            _confirm_solution(work, question, point)
+    """The searches are tasks for all processes of the budget; what they find is looked at here, in order."""
+    asked, budget, done = work.questions, work.ledger.budget, 0
+    end = monotonic() + min(budget.remaining(), _LONGEST)
+    here = partial(_decide_in_time, asked, budget.seed)
+    with TaskPool(budget.processes, partial, _decide_in_time, asked, budget.seed, here=here) as pool:
+        tasks = [(question, seconds_each, end) for question in members.tolist()]
+        for question, found in zip(members.tolist(), pool.run(tasks, budget.is_spent), strict=False):
+            done += 1
+            budget.progress(f"{len(members) - done} questions are left to a search of their own")
+            work.ledger.means["single"] += 1
+            if isinstance(found, Undecided):
+                work.ledger.leave_open(np.array([question]), f"{found.why.value}: {found.detail}")
+            elif isinstance(found, Sat):
+                point = [Fraction(found.assignment[f"x{i}"]) for i in range(asked.network.width)]
+                _confirm_solution(work, question, point)
+    if done < len(members):
+        work.ledger.leave_open(members[done:], "time ran out before its own search")
+
+
+def _decide_in_time(asked: BatchQueries, seed: int, question: int, seconds: float, end: float) -> Answer:
+    """In any process; `end` is a time of `monotonic`."""
+    return decide_single_query(asked, question, seed, min(seconds, max(0.0, end - monotonic())))
 
 
 def _confirm_solution(work: ArrangedQueries, question: int, point: list[Fraction]) -> None:

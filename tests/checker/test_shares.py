@@ -1,0 +1,188 @@
+"""Shares of a certificate: together they look at everything, and refuse what the whole refuses."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from copy import deepcopy
+from functools import lru_cache
+from typing import Any
+
+import pytest
+from tests.laws.test_worker_laws import swinging_loop
+from tests.solvers.native.divided import query_above
+
+from surefoot.certify.checker_process import ask_checker
+from surefoot.certify.reach.claim import build_reach_certificate
+from surefoot.engines.reach.engine import Reach
+from surefoot.query.query import Unsat
+from surefoot.solvers.native.solver import decide_native_query
+from surefoot.verdict.verdict import Proved
+from surefoot.work.budget import Budget
+from surefoot_checker import check as checker
+from surefoot_checker.check import CheckerVerdict, join_verdicts, judge_certificate, useful_shares
+from surefoot_checker.claims.unsat.proof_tree import find_state_ends
+from surefoot_checker.kernel.share import Share, StepShare
+from surefoot_checker.kernel.strict_json import BadCertificate
+
+Json = dict[str, Any]
+
+
+@lru_cache
+def proof_text() -> str:
+    answer = decide_native_query(query_above(6, 0.004, True))
+    assert isinstance(answer, Unsat)
+    assert answer.proof is not None
+    content = {"surefoot-certificate": 1, "claim": answer.proof.claim, "arithmetic": answer.proof.arithmetic}
+    return json.dumps({**content, "cases": list(answer.proof.cases)})
+
+
+@lru_cache
+def reach_text() -> str:
+    problem = swinging_loop("0.7")
+    verdict = Reach(order=2, pieces=1, taylor=3).check(problem, Budget(60, workers=1))
+    assert isinstance(verdict, Proved)
+    return json.dumps(build_reach_certificate(problem, verdict.certificate.content, {}).content)
+
+
+def in_shares(whole: Json, count: int) -> CheckerVerdict:
+    return join_verdicts([judge_certificate(deepcopy(whole), share=Share(n, count)) for n in range(count)])
+
+
+def is_accepted(whole: Json, count: int) -> bool:
+    try:
+        return in_shares(whole, count).accepted
+    except BadCertificate:
+        return False
+
+
+def test_every_step_belongs_to_exactly_one_share() -> None:
+    generator = random.Random(1)
+    for _ in range(60):
+        count, total = generator.randint(1, 7), generator.randint(1, 400)
+        before = generator.randint(0, total - 1)
+        shares = [StepShare(Share(n, count), total, before) for n in range(count)]
+        for place in range(total - before):
+            assert sum(share.owns(place) for share in shares) == 1
+        first = generator.randint(0, total - before - 1)
+        end = generator.randint(first + 1, total - before)
+        for share in shares:
+            assert share.touches(first, end) == any(map(share.owns, range(first, end)))
+    with pytest.raises(ValueError, match="share"):
+        Share(2, 2)
+
+
+@pytest.mark.parametrize("text", [proof_text, reach_text])
+def test_shares_count_what_the_whole_counts(text: Any) -> None:
+    whole = json.loads(text())
+    expected = judge_certificate(deepcopy(whole))
+    assert expected.accepted
+    for count in (1, 2, 3, 5):
+        found = in_shares(whole, count)
+        assert found.accepted
+        assert (found.claim, found.steps, found.states) == (expected.claim, expected.steps, expected.states)
+
+
+def damaged_proofs() -> Iterator[Json]:
+    generator = random.Random(2)
+    steps = json.loads(proof_text())["cases"][0]["steps"]
+    for number in range(24):
+        whole = json.loads(proof_text())
+        found, place = whole["cases"][0]["steps"], generator.randrange(len(steps))
+        match number % 6:
+            case 0:
+                del found[place]
+            case 1:
+                found.insert(place, deepcopy(found[generator.randrange(len(found))]))
+            case 2:
+                del found[place:]
+            case 3:
+                found[place], found[place - 1] = found[place - 1], found[place]
+            case 4:
+                drops = [n for n, step in enumerate(found) if step[0] == "drop"]
+                found[generator.choice(drops)][2] = {}
+            case _:
+                splits = [n for n, step in enumerate(found) if step[0] == "split"]
+                found[generator.choice(splits)] = ["drop", [0], {}]
+        yield whole
+
+
+def test_shares_refuse_what_the_whole_refuses() -> None:
+    refused = 0
+    for whole in damaged_proofs():
+        accepted = is_accepted(whole, 1)
+        refused += not accepted
+        assert is_accepted(whole, 2) == accepted
+        assert is_accepted(whole, 3) == accepted
+    assert refused > 12
+
+
+def test_a_share_that_is_left_out_is_not_a_verdict() -> None:
+    """What closes one state is damaged: exactly the shares that look at it refuse."""
+    whole = json.loads(proof_text())
+    steps = whole["cases"][0]["steps"]
+    place = next(n for n in range(len(steps) // 2, len(steps)) if steps[n][0] == "drop")
+    steps[place][2] = {}
+    mine = [StepShare(Share(n, 2), len(steps)).owns(place) for n in range(2)]
+    found = [judge_certificate(deepcopy(whole), share=Share(n, 2)).accepted for n in range(2)]
+    assert not any(own and accepted for own, accepted in zip(mine, found, strict=True))
+    assert not join_verdicts(
+        [judge_certificate(deepcopy(whole), share=Share(n, 2)) for n in range(2)]
+    ).accepted
+
+
+def test_every_cell_is_followed_by_somebody() -> None:
+    """The end of one cell after the other is damaged."""
+    places = list(list_ends(json.loads(reach_text()), ()))
+    assert len(places) >= 4
+    for place in places:
+        whole = json.loads(reach_text())
+        node = whole
+        for step in place[:-1]:
+            node = node[step]
+        node[place[-1]] = ["run", 0, ["done"]]
+        assert not is_accepted(whole, 1)
+        assert not is_accepted(whole, 3)
+
+
+def list_ends(node: Any, place: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
+    """Where runs stand that are not behind other runs."""
+    if isinstance(node, list) and node and node[0] == "run":
+        yield place
+    elif isinstance(node, list | dict):
+        for key, part in enumerate(node) if isinstance(node, list) else node.items():
+            yield from list_ends(part, (*place, key))
+
+
+def test_where_states_end_is_seen_in_the_steps() -> None:
+    drop, both = ["drop", [0], {}], ["drop", [0, 1], {}]
+    assert find_state_ends([["split", 0, 0, [1, 2]], drop, drop], 1) == {0: 3, 1: 2, 2: 3}
+    assert find_state_ends([["forward", 1], both], 3) == {0: 2}
+    split = ["split", 0, 0, [1, 2]]
+    several: list[list[Any]] = [[drop], [drop, drop, drop], [split, both], [7], [[]], [["drop", 0, {}]]]
+    for strange in several:
+        assert find_state_ends(strange, 3) == {}
+
+
+def test_only_large_certificates_are_divided(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = json.loads(proof_text())
+    assert useful_shares(whole) == 1
+    several: list[Json] = [{}, {"cases": 3}, {"obligations": [1, {"cases": "x"}]}, {"reach": {"regions": 7}}]
+    for strange in several:
+        assert useful_shares(strange) == 1
+    monkeypatch.setattr(checker, "STEPS", 50)
+    assert useful_shares(whole) >= 4
+
+
+def test_the_checker_is_asked_in_shares(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checker, "STEPS", 50)
+    whole = json.loads(proof_text())
+    alone, several = ask_checker(whole, Budget(60, workers=1)), ask_checker(whole, Budget(60, workers=2))
+    assert several.accepted
+    assert several == alone
+    whole["cases"][0]["steps"][-1][2] = {}
+    found = ask_checker(whole, Budget(60, workers=2))
+    assert found.refused
+    assert "no positive bound" in found.text
+    assert not ask_checker(whole, Budget(0.0, workers=2)).accepted
