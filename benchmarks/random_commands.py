@@ -371,7 +371,7 @@ def _list_prism(shared: Path) -> list[Subject]:
     for folder in sorted(p.parent for p in (shared / "prism").glob("*/models")):
         for line in (folder / "models").read_text(encoding="utf-8").splitlines():
             words = line.split()
-            if not words or line.startswith("#"):
+            if not words or line.startswith("#") or not (folder / words[0]).exists():
                 continue
             given = words[words.index("-const") + 1].split(",") if "-const" in words else []
             options = " ".join(f"--const {one}" for one in given)

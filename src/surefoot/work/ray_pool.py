@@ -8,7 +8,9 @@ for, which reports when the cluster has room for it.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from contextlib import ExitStack, redirect_stdout
 from dataclasses import dataclass
 from importlib.util import find_spec
 from socket import create_connection
@@ -38,8 +40,14 @@ class RayPool:
         import ray
 
         self._ray, self._own = ray, not ray.is_initialized()
-        if self._own:
-            _connect_ray(ray, address, size)
+        self._screen = ExitStack()  # Ray prints to stdout that a node has died; that is for the answer
+        self._screen.enter_context(redirect_stdout(sys.stderr))
+        try:
+            if self._own:
+                _connect_ray(ray, address, size)
+        except BaseException:
+            self._screen.close()
+            raise
         self.size = size or max(1, int(ray.cluster_resources().get("CPU", 1)))
         self._shared = ray.put((make, given))
         # An actor that is lost is replaced here, and not by Ray: only here it is known what it was asked.
@@ -148,6 +156,7 @@ class RayPool:
         self._free, self._starting, self._busy, self._again = [], {}, {}, []
         if self._own:
             self._ray.shutdown()
+        self._screen.close()
 
 
 def _connect_ray(ray: Any, address: str, size: int | None) -> None:
@@ -170,7 +179,7 @@ def _connect_ray(ray: Any, address: str, size: int | None) -> None:
 def _own_error(error: Any) -> BaseException:
     """What was raised there, in its own words instead of those of Ray around it."""
     cause = getattr(error, "cause", None)
-    return cause if isinstance(cause, SurefootError) else error  # type: ignore[no-any-return]
+    return cause if isinstance(cause, SurefootError) else error
 
 
 def _first_line(why: BaseException) -> str:

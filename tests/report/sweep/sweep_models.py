@@ -49,8 +49,8 @@ arrives = "P=? [ F<=12 x = N ]"
 
 
 QUESTIONS = (
-    *("--const", "N=4:23:1", "--property", "never x = {k}", "--value", "k=1,2,3,4"),
-    *("--property", "P>=0.5 [ F<=9 x = N ]", "--engine", "explicit", "--timeout", "60", "--quiet"),
+    *("--const", "N=4:23:1", "--property", "never x = {k}", "--value", "k=3,8,15,22"),
+    *("--property", "P>=0.2 [ F<=24 x = N ]", "--engine", "explicit", "--timeout", "60", "--quiet"),
 )  # 200 problems about both
 
 
