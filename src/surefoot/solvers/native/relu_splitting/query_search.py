@@ -18,6 +18,7 @@ from surefoot.network.directed_rounding import Array
 from surefoot.query.formula import Formula
 from surefoot.query.query import Answer, Json, Number, Proof, Query, Sat, Undecided, UndecidedReason, Unsat
 from surefoot.query.unsat_claim import LazyProof, write_unsat_claim
+from surefoot.solvers.native.goal_cubes import MOST as MOST_SETS
 from surefoot.solvers.native.relu_splitting.branch_and_bound import (
     all_rows_violated,
     needed_rows,
@@ -315,7 +316,8 @@ def _build_cases(query: Query, formulas: Sequence[Formula], least_inputs: int) -
     ways = choice_alternatives(formulas, MOST_WAYS)
     if not ways:
         return None
-    if len(ways) > 1 and (joint := join_alternatives(query, formulas, ways, least_inputs)) is not None:
+    least = least_inputs if len(ways) <= MOST_SETS else 1  # the other search takes no more sets than that
+    if len(ways) > 1 and (joint := join_alternatives(query, formulas, ways, least)) is not None:
         return [joint]
     if len(ways) > MOST_CASES:
         return None

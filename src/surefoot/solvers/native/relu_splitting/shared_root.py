@@ -336,5 +336,7 @@ def _part_steps(root: SharedRoot, part: int) -> Iterator[object]:
         if layer and root.problem.single:  # bounds of the layer before made float32 errors smaller
             yield ["forward", min(root.names.after[layer]), max(root.names.before[layer + 1])]
         yield from written.bounds(clipped, start, end)
+    if root.clipped and root.problem.single:
+        yield ["forward", min(root.names.after[-1]), max(root.names.after[-1])]
     for found in root.refuted[part]:
         yield ["drop", list(found.sets), StepWriter(found.c, found.names).multipliers(found.of, found.row)]
