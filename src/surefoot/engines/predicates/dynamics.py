@@ -268,7 +268,9 @@ class _PickEvaluator:
         found: dict[str, int] = {}
         for part in split_conjunction(parts[0]):
             match part:
-                case Apply(Op.EQ, (Var(name), Const(int() as value))) if value in self.selectors.get(name, ()):
+                case Apply(Op.EQ, (Var(name), Const(int() as value))) if value in self.selectors.get(
+                    name, ()
+                ):
                     found[name] = value
         return found
 

@@ -59,6 +59,8 @@ class Predicates:
     """Who answers which tests: native, or as in the paper pa, pa-marabou, pa-bb-marabou, pa-marabou-z3."""
     tests: str | None = None
     """Which optional tests are asked: guard, relaxed, exact, relations, fixing; else the configuration's."""
+    strategy: Literal["both", "refinement", "invariants"] = "both"
+    """Without a table: refine an abstraction, seek an invariant from the property, or both in turns."""
     bounds: bool = False
     """Bound the probability of a property `P`, from a table of all states."""
 
@@ -72,6 +74,7 @@ class Predicates:
             fixed=take_bool,
             max_predicates=take_in_range(whole_number, 0),
             means=take_word("auto", "table", "cells"),
+            strategy=take_word("both", "refinement", "invariants"),
             bounds=take_bool,
         )
 
@@ -104,9 +107,7 @@ class Predicates:
 
         quickly, answerers = Budget(QUICKLY), self._selected_configuration().answerers()
         try:
-            return call_in_time(
-                quickly, lambda: question_objection(model, quickly, answerers), lambda: None
-            )
+            return call_in_time(quickly, lambda: question_objection(model, quickly, answerers), lambda: None)
         except OutOfTime:
             return None
 
@@ -175,6 +176,7 @@ class Predicates:
                 most=self.max_predicates,
                 answerers=chosen.answerers(),
                 leaves=chosen.leaves,
+                strategy=self.strategy,
             )
         except OutOfTime:
             return Unknown(Reason.TIMEOUT, "the budget ended before all states were looked at")

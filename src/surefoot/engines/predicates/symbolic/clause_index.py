@@ -197,7 +197,7 @@ class ClauseIndex:
         if not self.outputs_have_ends:
             return False
         most = size = 0.0
-        for name, factor in ((*atom.linear.coefficients, ("", atom.linear.constant))):
+        for name, factor in (*atom.linear.coefficients, ("", atom.linear.constant)):
             if name and name not in self.ends:
                 low, high = kind_range(self.kinds[name])
                 self.ends[name] = -inf if low is None else float(low), inf if high is None else float(high)
@@ -322,5 +322,3 @@ def _top_level(several: Iterable[Formula]) -> tuple[list[LinearAtom], list[AnyOf
             case AnyOf() as clause:
                 clauses.append(clause)
     return atoms, clauses
-
-

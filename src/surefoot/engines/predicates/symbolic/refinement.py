@@ -7,10 +7,11 @@ why there is neither and the abstraction as far as it was built.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import ceil, floor, prod
 
-from surefoot.engines.predicates.dynamics import Dynamics, count_states, scalar_domain
+from surefoot.engines.predicates.dynamics import Dynamics, OutOfTime, count_states, scalar_domain
 from surefoot.engines.predicates.enumerative.boxes import MOST
 from surefoot.engines.predicates.graph import abstract_state, state_from_scalars
 from surefoot.engines.predicates.inductive_invariant import holds_by_invariant
@@ -19,6 +20,7 @@ from surefoot.engines.predicates.symbolic.cubes import Cube, finite_bounds
 from surefoot.engines.predicates.symbolic.expansion import AbstractKey
 from surefoot.engines.predicates.symbolic.external_solvers import SolversByTest
 from surefoot.engines.predicates.symbolic.falsify import falsify_by_simulation
+from surefoot.engines.predicates.symbolic.property_directed import PropertyDirected, Turn
 from surefoot.engines.predicates.symbolic.search import AbstractReach, SymbolicSearch, symbolic_search
 from surefoot.engines.predicates.symbolic.spurious_paths import (
     ConcreteRun,
@@ -33,13 +35,14 @@ from surefoot.problem.property import Never
 from surefoot.problem.semantics import State, holds_in_state
 from surefoot.reductions.concretise import CandidateRun, concretise_run
 from surefoot.term.printer import show_term
-from surefoot.term.term import Term
+from surefoot.term.term import Term, split_conjunction
 from surefoot.verdict.artifact import AbstractGraph
 from surefoot.verdict.sentences import count_noun
 from surefoot.verdict.verdict import (
     AbstractInvariant,
     Box,
     Holds,
+    ProofArgument,
     Reason,
     Refused,
     Trace,
@@ -51,6 +54,7 @@ from surefoot.verdict.verdict import (
 from surefoot.work.budget import Budget
 from surefoot.work.deadline import Late
 
+FIRST_TURN = 1.0  # seconds of refinement, then as many for invariants
 SHARE, LONGEST = 0.1, 60.0  # of the time, for runs that are tried first
 FURTHER = 0.25  # of the time, for states of the reference if only rounding leads to a bad one
 ROUNDS, WIDER = 6, 16  # of searches beyond rounding, by margins that get wider
@@ -66,8 +70,12 @@ def check_symbolically(
     most: int,
     answerers: SolversByTest,
     leaves: bool,
+    strategy: str = "both",
 ) -> Verdict:
-    """The verdict on `never`, with the abstract graph beside it."""
+    """The verdict on `never`, with the abstract graph beside it.
+
+    `strategy`: refinement, property-directed invariants, or both in turns.
+    """
     search = symbolic_search(dynamics, tests, budget, answerers, leaves)
     for shown in given:
         search.expansion.add(build_predicate(dynamics, shown, dynamics.expand_predicate(shown)))
@@ -75,6 +83,8 @@ def check_symbolically(
         None if fixed else falsify_by_simulation(search, budget, SHARE * min(budget.remaining(), LONGEST))
     )
     refining = RefinementLoop(search, budget, fixed, most)
+    if not fixed and strategy != "refinement" and not answerers.names():
+        refining.invariants = InvariantTurns(search, strategy == "invariants")
     try:
         found = refining.search_unsafe(attacked)
     except (KeyboardInterrupt, Late) as stop:
@@ -90,6 +100,31 @@ def check_symbolically(
 
 
 @dataclass(slots=True)
+class InvariantTurns:
+    """The search for an invariant, which goes on where its last turn ended."""
+
+    search: SymbolicSearch
+    alone: bool  # there is no refinement beside it
+    turns: Turn | None = None
+    gave_up: bool = False
+
+    def take_turn(self, budget: Budget, seconds: float) -> ConcreteRun | Term | None:
+        """A run, or an invariant over scalars; None: not yet, or never (`gave_up`)."""
+        clock = Budget(min(seconds, budget.remaining()))
+        if self.turns is None:
+            self.turns = PropertyDirected(self.search).turns()
+        with suppress(OutOfTime):
+            while not clock.is_spent() and not budget.is_spent():
+                try:
+                    next(self.turns)
+                except StopIteration as end:
+                    found: ConcreteRun | Term | None = end.value
+                    self.gave_up = found is None
+                    return found
+        return None
+
+
+@dataclass(slots=True)
 class RefinementLoop:
     """Search and refinement, until there is nothing unsafe, a run to it, or a reason to stop."""
 
@@ -98,31 +133,72 @@ class RefinementLoop:
     fixed: bool
     most: int
     refinements: list[tuple[str, Term]] = field(default_factory=list)
+    invariants: InvariantTurns | None = None
     graph: AbstractGraph = field(init=False)
 
     def search_unsafe(self, attacked: Trace | None = None) -> ConcreteRun | Verdict | None:
         """None: no unsafe abstract state can be reached."""
-        search, predicates = self.search, self.search.expansion.predicates
+        search, turn = self.search, FIRST_TURN
         while True:
-            reached = search.search_waves(self.budget, to_the_end=self.fixed)
+            begun = self.budget.elapsed_seconds()
+            alone = self.invariants is None
+            clock = self.budget if alone else self.budget.part(min(1.0, turn / self._seconds_left()))
+            search.expansion.space.budget = clock
+            reached = AbstractReach()
+            if alone or not self.invariants_only():
+                reached = search.search_waves(clock, to_the_end=self.fixed)
+            search.expansion.space.budget = self.budget
             self.graph = graph = symbolic_graph(search, reached, self.refinements)
             if attacked is not None:
                 return Violated(attacked, artifact=graph)
             if self.budget.is_spent():
-                sizes = count_noun(len(predicates), "predicate")
+                sizes = count_noun(len(search.expansion.predicates), "predicate")
                 return Unknown(Reason.TIMEOUT, f"the budget ended with {sizes}", artifact=graph)
             if reached.complete and not reached.starts:
                 return Vacuous("there is no start state")
-            if not reached.unsafe:
+            if reached.complete and not reached.unsafe:
                 return None
-            goal = min(reached.unsafe, key=lambda k: (reached.distance[k], k))
-            found = concretise_path(search, reached, goal)
-            if isinstance(found, ConcreteRun):
-                return found
-            if (why := self._stop_reason(found, len(reached.unsafe))) is not None:
-                return Unknown(Reason.INCOMPLETE, why, artifact=graph)
-            assert isinstance(found, Spurious)
-            self._add(found)
+            stopped = None
+            if reached.unsafe:
+                goal = min(reached.unsafe, key=lambda k: (reached.distance[k], k))
+                found = concretise_path(search, reached, goal)
+                if isinstance(found, ConcreteRun):
+                    return found
+                why = self._stop_reason(found, len(reached.unsafe))
+                stopped = None if why is None else Unknown(Reason.INCOMPLETE, why, artifact=graph)
+                if stopped is None:
+                    assert isinstance(found, Spurious)
+                    self._add(found)
+            else:
+                turn *= 2
+            spent = self.budget.elapsed_seconds() - begun
+            if (other := self._seek_invariant(max(spent, turn), stopped)) is not None:
+                return other
+
+    def _seconds_left(self) -> float:
+        return max(1e-3, self.budget.remaining())
+
+    def invariants_only(self) -> bool:
+        return self.invariants is not None and self.invariants.alone
+
+    def _seek_invariant(self, seconds: float, stopped: Unknown | None) -> ConcreteRun | Verdict | None:
+        """As long a turn as refinement had; all the time that is left if that has `stopped`."""
+        if self.invariants is None:
+            return stopped
+        alone = self.invariants.alone or stopped is not None
+        found = self.invariants.take_turn(self.budget, self.budget.remaining() if alone else seconds)
+        if isinstance(found, ConcreteRun):
+            return found
+        if found is not None:
+            return _invariant_verdict(self.search, found, self.graph)
+        if self.invariants.gave_up:
+            what = "a question about a step could not be decided"
+            alone_word = (
+                Unknown(Reason.INCOMPLETE, what, artifact=self.graph) if self.invariants.alone else None
+            )
+            self.invariants = None
+            return stopped or alone_word
+        return stopped
 
     def interruption_verdict(self, attacked: Trace | None, *, late: bool) -> Verdict:
         """A violation that is known, or the graph of the last search that was finished."""
@@ -194,6 +270,19 @@ def _holds_verdict(search: SymbolicSearch, graph: AbstractGraph, foreign: Sequen
     if foreign:  # their "impossible" has a tolerance, or no proof
         return Holds(None, ", ".join(foreign), as_asked=True, how=how, artifact=graph)
     return holds_by_invariant(dynamics, graph, how, _closed_states(search, graph))
+
+
+def _invariant_verdict(search: SymbolicSearch, invariant: Term, graph: AbstractGraph) -> Verdict:
+    """What holds because no step leaves an invariant."""
+    dynamics = search.dynamics
+    if not search.has_starts():
+        return Vacuous("there is no start state")
+    if dynamics.doubt:
+        return Unknown(Reason.NUMERICS, dynamics.doubt.detail, artifact=graph)
+    clauses = count_noun(len(split_conjunction(invariant)), "clause")
+    argument = ProofArgument("closed", 1, invariant=dynamics.model_term(invariant))
+    how = f"by a property-directed invariant of {clauses}"
+    return Holds(None, "predicates", as_asked=True, how=how, argument=argument, artifact=graph)
 
 
 def _closed_states(search: SymbolicSearch, graph: AbstractGraph) -> AbstractInvariant | None:
