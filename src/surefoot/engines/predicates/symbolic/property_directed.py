@@ -110,7 +110,7 @@ class PropertyDirected:
         )
 
     def turns(self) -> Turn:
-        """To be continued as long as one likes: a run, an invariant over scalars, or None: it gives up."""
+        """To be continued as long as one likes: a run, an invariant, or None: it gives up."""
         try:
             if (bad := (yield from self._bad_state(0))) is not None:
                 return self._concrete_run(bad)
@@ -313,7 +313,7 @@ class PropertyDirected:
         return LinearAtom(atom.linear, Relation.LT)
 
     def _invariant(self) -> Term:
-        """No state of an excluded region; over scalars."""
+        """No state of an excluded region, as the model would write it."""
         return conjunction_of(
             tuple(
                 disjunction_of(tuple(self._opposite_term(b, end) for b, end in e.region.items()))
@@ -324,18 +324,20 @@ class PropertyDirected:
 
     def _opposite_term(self, bound: Bound, end: Fraction) -> Term:
         number, upper = bound
-        if number < len(self.search.dynamics.scalars):
+        dynamics = self.search.dynamics
+        if number < len(dynamics.scalars):
 
             def wanted(value: int) -> bool:
                 return value > end if upper else value < end
 
-            name = self.search.dynamics.scalars[number]
+            name = dynamics.scalars[number]
             if name in self.search.expansion.location_names:
                 return self._place_condition(name, wanted)
             if isinstance(self.search.expansion.kinds[name], Bool):
-                truths = [Var(name) if value else ~Var(name) for value in (0, 1) if wanted(value)]
+                shown = dynamics.model_term(Var(name))
+                truths = [shown if value else ~shown for value in (0, 1) if wanted(value)]
                 return truths[0] if len(truths) == 1 else TRUE if truths else FALSE
-        value = term_from_linear(self.quantities[number])
+        value = dynamics.model_term(term_from_linear(self.quantities[number]))
         if self.whole[number]:
             return value >= end + 1 if upper else value <= end - 1
         return value > end if upper else value < end

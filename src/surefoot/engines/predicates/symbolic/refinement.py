@@ -109,7 +109,7 @@ class InvariantTurns:
     gave_up: bool = False
 
     def take_turn(self, budget: Budget, seconds: float) -> ConcreteRun | Term | None:
-        """A run, or an invariant over scalars; None: not yet, or never (`gave_up`)."""
+        """A run, or an invariant; None: not yet, or never (`gave_up`)."""
         clock = Budget(min(seconds, budget.remaining()))
         if self.turns is None:
             self.turns = PropertyDirected(self.search).turns()
@@ -280,7 +280,7 @@ def _invariant_verdict(search: SymbolicSearch, invariant: Term, graph: AbstractG
     if dynamics.doubt:
         return Unknown(Reason.NUMERICS, dynamics.doubt.detail, artifact=graph)
     clauses = count_noun(len(split_conjunction(invariant)), "clause")
-    argument = ProofArgument("closed", 1, invariant=dynamics.model_term(invariant))
+    argument = ProofArgument("closed", 1, invariant=invariant)
     how = f"by a property-directed invariant of {clauses}"
     return Holds(None, "predicates", as_asked=True, how=how, argument=argument, artifact=graph)
 
