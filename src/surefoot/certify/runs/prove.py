@@ -38,6 +38,7 @@ from surefoot_checker.kernel.strict_json import BadCertificate, Refused
 
 MOST_CASES = 256  # of an obligation
 MOST_WAYS = 32  # to satisfy the disjunctions, for one question to the solver
+EACH = 0.25  # of the time that is left, for an obligation, before the others had theirs
 SHARE = 0.25  # of the time that is left, for a question without its disjunctions
 SIMPLE = ("step/violation", "step/escape", "longer")  # obligations about sequences that pass no state twice
 
@@ -108,20 +109,39 @@ def _prove_obligations(
             raise Unsupported(f"time was up after {len(wanted)} obligations were derived")
     doubtful = sorted(range(len(wanted)), key=lambda n: wanted[n].name not in SIMPLE)  # these fail first
     found: dict[int, list[dict[str, Any]]] = {}
-    for done, number in enumerate(doubtful):
-        budget.progress(f"proving obligation {done + 1} of {len(wanted)}")
+    undecided: list[tuple[int, Unsupported]] = []
+    patient = said["kind"] in ("closed", "parts")  # what is known to be closed, as far as a search tells
+    for number in doubtful:
+        budget.progress(f"proving obligation {len(found) + 1} of {len(wanted)}")
         name = (wanted[number].name, wanted[number].steps)
-        if name not in before:
-            try:
-                found[number] = prove_obligation(wanted[number], network, budget, arithmetic)
-            except _ObligationMet as met:
-                if name[0] in SIMPLE and _is_about_all_runs(read):
-                    met.equal = _equal_states(read, name[1], met.assignment)
-                raise
-            if name[0] not in SIMPLE:
-                before[name] = found[number]
-        else:
+        if name in before:
             found[number] = before[name]
+            continue
+        try:
+            clock = budget.part(EACH) if patient and len(wanted) > 1 else budget
+            found[number] = prove_obligation(wanted[number], network, clock, arithmetic)
+        except _ObligationMet as met:
+            if name[0] in SIMPLE and _is_about_all_runs(read):
+                met.equal = _equal_states(read, name[1], met.assignment)
+            raise
+        except Unsupported as why:  # the others first: they have their time whatever becomes of this one
+            if not patient or budget.is_spent():
+                raise
+            undecided.append((number, why))
+            continue
+        if name[0] not in SIMPLE:
+            before[name] = found[number]
+    for number, before_then in undecided:
+        try:
+            found[number] = prove_in_many_cases(wanted[number], network, budget, arithmetic)
+        except _ObligationMet:
+            raise
+        except Unsupported:
+            missing = len(wanted) - len(found)
+            raise Unsupported(
+                f"{missing} of {len(wanted)} obligations have no proof: {before_then}"
+            ) from None
+        before[wanted[number].name, wanted[number].steps] = found[number]
     return [{"obligation": o.name, "steps": o.steps, "cases": found[n]} for n, o in enumerate(wanted)]
 
 
@@ -156,6 +176,30 @@ def prove_obligation(
         found.append(case)
         if len(found) > MOST_CASES:
             raise Unsupported(f"{obligation.query.origin}: too many cases")
+    return found
+
+
+def prove_in_many_cases(
+    obligation: RunObligation, network: Network | None, budget: Budget, arithmetic: str
+) -> list[dict[str, Any]]:
+    """Another attempt where there was no proof: each alternative of each disjunction by itself."""
+    asking = _ObligationProver(obligation.query, network, budget, arithmetic)
+    found: list[dict[str, Any]] = []
+    waiting: list[tuple[list[Formula], list[list[int]]]] = [(formula_conjuncts(obligation.query.formula), [])]
+    while waiting:
+        parts, path = waiting.pop()
+        if ("or",) in parts:
+            continue
+        several = [i for i, part in enumerate(parts) if part[0] == "or"]
+        if several and len(found) + len(waiting) < MOST_CASES:
+            place = min(several, key=lambda i: len(parts[i]))
+            for alternative in range(len(parts[place]) - 1):
+                chosen = [*path, [place, alternative]]
+                waiting.append((choose_alternative(parts, place, alternative), chosen))
+            continue
+        for case in asking.ask(parts):
+            more = [*path, *case.get("choose", ())]
+            found.append({**case, **({"choose": more} if more else {})})
     return found
 
 

@@ -151,8 +151,8 @@ def transition_cubes(
 class ChoiceClauses:
     """What the policy has to say for each pick, as a formula that is made once for all steps that need it.
 
-    It names every other action, so that the parts about states are the same for all picks: they are made once,
-    too, and found again by the identity of their term.
+    It names every other action, so that the parts about states are the same for all picks: they are made
+    once, too, and found again by the identity of their term.
     """
 
     index: ClauseIndex
@@ -242,7 +242,7 @@ def predicate_precondition(
 def few_cubes(
     condition: Term, dynamics: Dynamics, undivided: frozenset[str], clock: Budget
 ) -> tuple[Cube, ...]:
-    """The alternatives of a condition; where they are many, clauses about some names are not multiplied out."""
+    """The alternatives of a condition; if they are many, clauses about some names are not divided."""
     try:
         return condition_to_cubes(condition, dynamics.kinds, clock, most=FEW)
     except Unsupported:
