@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise, permutations, product
 from time import process_time
@@ -20,7 +21,7 @@ from surefoot.problem.environment import Component, Edge, Environment, Outcome, 
 from surefoot.problem.network import Network, dense_network
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
-from surefoot.problem.property import NeverBefore
+from surefoot.problem.property import Never, NeverBefore
 from surefoot.reductions.absorbing_goal import end_at_goal
 from surefoot.reductions.discretise import discretise
 from surefoot.run import verify
@@ -224,6 +225,70 @@ def deliveries(stations: int, hidden: Sequence[int], seed: int, load_lost: int =
     return _problem(f"deliveries-{stations}", variables, start, edges, bad, goal, hidden, seed, places)
 
 
+def level_heaps(count: int, total: int, hidden: Sequence[int], seed: int) -> Problem:
+    """Heaps of which all are never above their mean, because no move changes their sum: for any network.
+
+    What keeps them from that is the sum of the starts, which occurs in no guard and not in what is bad.
+    """
+    made = heaps(count, 3 * total, total, hidden, seed)
+    bad = conjunction_of([Var(f"h{i}") >= total // count + 1 for i in range(count)])
+    return replace(made, name=f"level-heaps-{count}", property=Never(bad))
+
+
+def blocks(count: int, table: int, most_cost: int, hidden: Sequence[int], seed: int) -> Problem:
+    """Blocks that a hand moves one by one; each has a cost that grows where a move fails, half of the times.
+
+    Place 0 of a block is the hand, 1 the table, and 2 + i on block i. Flags say which blocks are clear, and a
+    counter how many stand on the table, where up to `table` may. `table = count`: nothing is bad.
+    """
+    on, clear, cost = ([Var(f"{w}_{i}") for i in range(count)] for w in ("block", "clear", "cost"))
+    hand, counter, step = Var("hand_empty"), Var("table_counter"), Var("step_cost")
+
+    def move(i: int, label: str, where: Term, taking: bool, updates: Sequence[Update]) -> Edge:
+        asked = equal(hand, 1 if taking else 0) & equal(clear[i], 1 if taking else 0)
+        same = (Update(hand, 0 if taking else 1), Update(clear[i], 0 if taking else 1), Update(step, cost[i]))
+        failed = (Update(step, cost[i]), Update(cost[i], cost[i] + 1))
+        half = Fraction(1, 2)
+        outcomes = (Outcome(half, (*same, *updates), target="main"), Outcome(half, failed, target="main"))
+        return Edge("main", label, guard=asked & where & (cost[i] + 1 <= most_cost), outcomes=outcomes)
+
+    edges: list[Edge] = []
+    for i in range(count):
+        take, put = f"choose_block_{i}", "choose_table"
+        table_now = (Update(on[i], 0), Update(counter, counter - 1))
+        edges.append(move(i, take, equal(on[i], 1), True, table_now))
+        placed = (Update(on[i], 1), Update(counter, counter + 1))
+        edges.append(move(i, put, equal(on[i], 0) & (counter <= count - 1), False, placed))
+        for j in range(count):
+            if j != i:
+                freed = (Update(on[i], 0), Update(clear[j], 1))
+                edges.append(move(i, take, equal(on[i], j + 2), True, freed))
+                covered = (Update(on[i], j + 2), Update(clear[j], 0))
+                edges.append(
+                    move(i, f"choose_block_{j}", equal(on[i], 0) & equal(clear[j], 1), False, covered)
+                )
+    start = conjunction_of(
+        [
+            *(equal(on[i], i + 3 if i < count - 1 else 1) for i in range(count)),
+            *(equal(clear[i], 0 if i else 1) for i in range(count)),
+            equal(hand, 1),
+            equal(counter, 1),
+            *(c <= 1 for c in cost),
+            equal(step, 0),
+        ]
+    )
+    variables = (
+        Variable("hand_empty", Int(0, 1)),
+        Variable("table_counter", Int(0, count)),
+        *(Variable(b.name, Int(0, count + 1)) for b in on),
+        *(Variable(c.name, Int(0, 1)) for c in clear),
+        *(Variable(c.name, Int(0, most_cost)) for c in cost),
+        Variable("step_cost", Int(0, most_cost)),
+    )
+    goal = conjunction_of([equal(on[i], i + 1) for i in range(count)])
+    return _problem(f"blocks-{count}", variables, start, edges, counter > table, goal, hidden, seed)
+
+
 MODELS: dict[str, Callable[[], Problem]] = {
     "heaps-8": lambda: heaps(8, 8, 17, (32, 16), 1),
     "heaps-20": lambda: heaps(20, 6, 40, WIDE, 2),
@@ -231,6 +296,11 @@ MODELS: dict[str, Callable[[], Problem]] = {
     "robots-7": lambda: robots(7, 20, WIDE, 4),
     "tanks-8": lambda: tanks(8, (64, 32, 16), 5),
     "deliveries-12": lambda: deliveries(12, (128, 64, 32), 6),
+    "level-heaps-4": lambda: level_heaps(4, 17, (16, 16), 1),
+    "level-heaps-8": lambda: level_heaps(8, 17, (64, 32), 1),
+    "blocks-4": lambda: blocks(4, 4, 50, (16, 16), 1),
+    "blocks-6": lambda: blocks(6, 3, 50, (32, 32), 2),
+    "blocks-8": lambda: blocks(8, 4, 50, WIDE, 3),
     # one random run in hundreds or thousands violates these
     "heaps-16-rare": lambda: heaps(16, 20, 30, WIDE, 8),
     "heaps-20-rare": lambda: heaps(20, 17, 40, WIDE, 2),

@@ -19,6 +19,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from random import Random
 from typing import Any
 from unittest.mock import patch
@@ -51,7 +52,7 @@ TABLE = "surefoot.engines.predicates.symbolic.refinement._closed_states"
 def by_parts(problem: Problem, engine: Predicates, seconds: float = SECONDS) -> Content | None:
     """The content of a certificate by parts, if the engine shows the property."""
     with patch.object(inductive_invariant, "WHOLE", 0), patch(TABLE, lambda *_: None):
-        verdict = verify(problem, engine, Budget(seconds)).verdict
+        verdict = verify(problem, replace(engine, strategy="refinement"), Budget(seconds)).verdict
     if not isinstance(verdict, Proved):
         return None
     content: Content = to_format_1(verdict.certificate.content)

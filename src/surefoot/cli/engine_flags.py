@@ -105,6 +105,12 @@ ENGINE_FLAGS: dict[str, dict[str, EngineFlag]] = {
             "",
             "Which optional tests are asked: guard, relaxed, exact, relations, fixing; else the configuration's",
         ),
+        "strategy": EngineFlag(
+            "Literal['both', 'refinement', 'invariants']",
+            "both",
+            "Without a table: refine an abstraction, seek an invariant from the property, or both in turns",
+            ("both", "refinement", "invariants"),
+        ),
         "bounds": EngineFlag(
             "bool", "", "Bound the probability of a property `P`, from a table of all states"
         ),

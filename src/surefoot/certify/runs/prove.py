@@ -42,6 +42,7 @@ from surefoot_checker.kernel.strict_json import BadCertificate, Refused
 
 MOST_CASES = 256  # of an obligation
 MOST_WAYS = 32  # to satisfy the disjunctions, for one question to the solver
+EACH = 0.25  # of the time that is left, for an obligation, before the others had theirs
 SHARE = 0.25  # of the time that is left, for a question without its disjunctions
 SIMPLE = ("step/violation", "step/escape", "longer")  # obligations about sequences that pass no state twice
 
@@ -127,14 +128,25 @@ def _prove_obligations(
     doubtful = sorted(range(len(wanted)), key=lambda n: wanted[n].name not in SIMPLE)  # these fail first
     found = {n: before[name] for n, o in enumerate(wanted) if (name := (o.name, o.steps)) in before}
     left = [number for number in doubtful if number not in found]
+    undecided: list[tuple[int, str]] = []
+    patient = said["kind"] in ("closed", "parts")  # what is known to be closed, as far as a search tells
+    share = EACH if patient and len(wanted) > 1 else 1.0
     here = partial(_prove_or_tell, network, budget.seed, arithmetic)
     with TaskPool(
         budget.processes, partial, _prove_or_tell, network, budget.seed, arithmetic, here=here
     ) as pool:
-        tasks = [(wanted[number], monotonic() + budget.remaining(), budget.processes) for number in left]
+        tasks = [
+            (wanted[number], monotonic() + budget.remaining(), share, patient, budget.processes)
+            for number in left
+        ]
         for number, shown in zip(left, pool.run(tasks), strict=True):
             budget.progress(f"proving obligation {len(found) + 1} of {len(wanted)}")
             name = (wanted[number].name, wanted[number].steps)
+            if isinstance(shown, _Undecided):  # the others first: they have their time whatever becomes of it
+                if budget.is_spent():
+                    raise Unsupported(shown.words)
+                undecided.append((number, shown.words))
+                continue
             if isinstance(shown, _Solution):
                 met = _ObligationMet(shown.words, shown.assignment)
                 if name[0] in SIMPLE and _is_about_all_runs(read):
@@ -143,7 +155,25 @@ def _prove_obligations(
             found[number] = shown
             if name[0] not in SIMPLE:
                 before[name] = shown
+    for number, before_then in undecided:
+        try:
+            found[number] = prove_in_many_cases(wanted[number], network, budget, arithmetic)
+        except _ObligationMet:
+            raise
+        except Unsupported:
+            missing = len(wanted) - len(found)
+            raise Unsupported(
+                f"{missing} of {len(wanted)} obligations have no proof: {before_then}"
+            ) from None
+        before[wanted[number].name, wanted[number].steps] = found[number]
     return [{"obligation": o.name, "steps": o.steps, "cases": found[n]} for n, o in enumerate(wanted)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Undecided:
+    """Of an obligation that has no proof yet."""
+
+    words: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,14 +190,23 @@ def _prove_or_tell(
     arithmetic: str,
     obligation: RunObligation,
     deadline: float,
+    share: float,
+    patient: bool,
     workers: int,
-) -> list[dict[str, Any]] | _Solution:
-    """In any process: the cases of a proof until this time of `monotonic`."""
-    budget = Budget(max(0.0, deadline - monotonic()), seed, workers=workers)
+) -> list[dict[str, Any]] | _Solution | _Undecided:
+    """In any process: the cases of a proof, in a share of the time until this time of `monotonic`.
+
+    `patient`: what cannot be proved is told, not raised.
+    """
+    budget = Budget(share * max(0.0, deadline - monotonic()), seed, workers=workers)
     try:
         return prove_obligation(obligation, network, budget, arithmetic)
     except _ObligationMet as met:
         return _Solution(met.what, met.assignment)
+    except Unsupported as why:
+        if not patient:
+            raise
+        return _Undecided(str(why))
 
 
 class _ObligationMet(Unsupported):
@@ -201,6 +240,30 @@ def prove_obligation(
         found.append(case)
         if len(found) > MOST_CASES:
             raise Unsupported(f"{obligation.query.origin}: too many cases")
+    return found
+
+
+def prove_in_many_cases(
+    obligation: RunObligation, network: Network | None, budget: Budget, arithmetic: str
+) -> list[dict[str, Any]]:
+    """Another attempt where there was no proof: each alternative of each disjunction by itself."""
+    asking = _ObligationProver(obligation.query, network, budget, arithmetic)
+    found: list[dict[str, Any]] = []
+    waiting: list[tuple[list[Formula], list[list[int]]]] = [(formula_conjuncts(obligation.query.formula), [])]
+    while waiting:
+        parts, path = waiting.pop()
+        if ("or",) in parts:
+            continue
+        several = [i for i, part in enumerate(parts) if part[0] == "or"]
+        if several and len(found) + len(waiting) < MOST_CASES:
+            place = min(several, key=lambda i: len(parts[i]))
+            for alternative in range(len(parts[place]) - 1):
+                chosen = [*path, [place, alternative]]
+                waiting.append((choose_alternative(parts, place, alternative), chosen))
+            continue
+        for case in asking.ask(parts):
+            more = [*path, *case.get("choose", ())]
+            found.append({**case, **({"choose": more} if more else {})})
     return found
 
 

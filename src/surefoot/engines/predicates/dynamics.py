@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
 from math import prod
 from typing import TypeAlias
@@ -139,8 +140,30 @@ def scalar_terms(layout: ScalarLayout) -> dict[str, Term]:
     return found
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _OneProblem:
+    """A problem that is the same as itself alone: to compare two of them takes long."""
+
+    problem: Problem
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _OneProblem) and self.problem is other.problem
+
+    def __hash__(self) -> int:
+        return id(self.problem)
+
+
 def build_dynamics(problem: Problem) -> Dynamics:
-    """All moves of a problem; `Unsupported` says what is in the way."""
+    """All moves of a problem; `Unsupported` says what is in the way.
+
+    Who asks whether a problem can be taken has the answer at hand when it is.
+    """
+    return _build_once(_OneProblem(problem))
+
+
+@lru_cache(maxsize=1)
+def _build_once(one: _OneProblem) -> Dynamics:
+    problem = one.problem
     assert isinstance(problem.property, Never)
     system = build_transition_system(problem, rounding=True)
     if len(system.calls) > 1:
@@ -268,7 +291,9 @@ class _PickEvaluator:
         found: dict[str, int] = {}
         for part in split_conjunction(parts[0]):
             match part:
-                case Apply(Op.EQ, (Var(name), Const(int() as value))) if value in self.selectors.get(name, ()):
+                case Apply(Op.EQ, (Var(name), Const(int() as value))) if value in self.selectors.get(
+                    name, ()
+                ):
                     found[name] = value
         return found
 
@@ -352,9 +377,9 @@ def _check_positive(term: Term, outputs: frozenset[str], about_state: dict[int, 
                 raise Unsupported("this use of network outputs is not covered by predicate abstraction")
 
 
-def count_states(dynamics: Dynamics) -> float:
+def count_states(layout: ScalarLayout) -> float:
     """How many states there are; infinity where there is no end of them."""
-    ranges = [scalar_domain(k) for k in dynamics.layout.kinds.values()]
+    ranges = [scalar_domain(k) for k in layout.kinds.values()]
     return prod(len(r) for r in ranges if r is not None) if None not in ranges else float("inf")
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from surefoot.engines.engine_text import show_changes
 from surefoot.engines.predicates.configurations import CONFIGURATIONS, TESTS, Configuration
@@ -23,6 +23,7 @@ from surefoot.errors import SurefootError, Unsupported, did_you_mean
 from surefoot.problem.policy import Choose, NeuralPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, Probability
+from surefoot.reductions.scalar_layout import lay_out_scalars
 from surefoot.reductions.transition_system import encoding_objection as encoding_objection
 from surefoot.term.arguments import (
     check_fields,
@@ -36,6 +37,9 @@ from surefoot.term.term import Term, term_from_python
 from surefoot.verdict.verdict import Reason, Unknown, Verdict
 from surefoot.work.budget import Budget
 from surefoot.work.deadline import call_in_time
+
+if TYPE_CHECKING:
+    from surefoot.engines.predicates.symbolic.refinement import KeptRefinement
 
 TABULATED = 5_000_000  # states that are looked at one by one ...
 FIXED = 10_000_000  # ... and where only those of reached abstract states are
@@ -59,6 +63,8 @@ class Predicates:
     """Who answers which tests: native, or as in the paper pa, pa-marabou, pa-bb-marabou, pa-marabou-z3."""
     tests: str | None = None
     """Which optional tests are asked: guard, relaxed, exact, relations, fixing; else the configuration's."""
+    strategy: Literal["both", "refinement", "invariants"] = "both"
+    """Without a table: refine an abstraction, seek an invariant from the property, or both in turns."""
     bounds: bool = False
     """Bound the probability of a property `P`, from a table of all states."""
 
@@ -72,6 +78,7 @@ class Predicates:
             fixed=take_bool,
             max_predicates=take_in_range(whole_number, 0),
             means=take_word("auto", "table", "cells"),
+            strategy=take_word("both", "refinement", "invariants"),
             bounds=take_bool,
         )
 
@@ -92,7 +99,7 @@ class Predicates:
             return str(error)
         if (why := self._cannot_ask()) is not None:
             return why
-        if self._has_table(model):
+        if self.has_table(model):
             return None
         if self.means == "table":
             return f"predicates makes a table of up to {self._most()} states; there are more"
@@ -102,11 +109,9 @@ class Predicates:
         """Where it takes long to find out whether it can be asked, that is left for later."""
         from surefoot.engines.predicates.symbolic.search import question_objection
 
-        quickly, answerers = Budget(QUICKLY), self._selected_configuration().answerers()
+        quickly, answerers = Budget(QUICKLY), self.selected_configuration().answerers()
         try:
-            return call_in_time(
-                quickly, lambda: question_objection(model, quickly, answerers), lambda: None
-            )
+            return call_in_time(quickly, lambda: question_objection(model, quickly, answerers), lambda: None)
         except OutOfTime:
             return None
 
@@ -116,7 +121,7 @@ class Predicates:
         if not isinstance(problem.property, Never) or not isinstance(policy, NeuralPolicy):
             return False
         picks = policy.choose in (Choose.ARGMAX, Choose.ARGMAX_APPLICABLE)
-        return picks and MANY < count_states(build_dynamics(problem)) < inf
+        return picks and MANY < count_states(lay_out_scalars(problem.environment, set())) < inf
 
     def _cannot_bound(self, problem: Problem) -> str | None:
         if not self.bounds:
@@ -139,43 +144,51 @@ class Predicates:
         return f"predicates does not know the test `{unknown[0]}`: {', '.join(TESTS)}" if unknown else None
 
     def asked_tests(self) -> frozenset[str]:
-        words = self._selected_configuration().tests if self.tests is None else self.tests
+        words = self.selected_configuration().tests if self.tests is None else self.tests
         return frozenset(words.replace(",", " ").split())
 
-    def _selected_configuration(self) -> Configuration:
+    def selected_configuration(self) -> Configuration:
         return CONFIGURATIONS[self.configuration]
 
-    def _has_table(self, model: Dynamics) -> bool:
+    def has_table(self, model: Dynamics) -> bool:
         by_questions = self.means == "cells" or self.configuration != "native" or self.tests is not None
-        return not by_questions and count_states(model) <= self._most()
+        return not by_questions and count_states(model.layout) <= self._most()
 
     def _most(self) -> int:
         return FIXED if self.fixed else TABULATED
 
+    def begin(self, problem: Problem, seed: int) -> PredicateTurns:
+        return PredicateTurns(self)
+
     def check(self, problem: Problem, budget: Budget) -> Verdict:
+        return PredicateTurns(self).check(problem, budget)
+
+
+@dataclass(slots=True)
+class PredicateTurns:
+    """The engine at work on one problem: predicates, and what is known of steps, are kept between turns."""
+
+    engine: Predicates
+    kept: KeptRefinement | None = None
+
+    def check(self, problem: Problem, budget: Budget) -> Verdict:
+        engine = self.engine
         try:
             if isinstance(problem.property, Probability):
                 from surefoot.engines.predicates.enumerative.probability_bounds import bound_probability
 
-                return bound_probability(problem, self.predicates, self.fixed, self.max_predicates, budget)
+                return bound_probability(
+                    problem, engine.predicates, engine.fixed, engine.max_predicates, budget
+                )
             model = build_dynamics(problem)
-            if self._has_table(model):
+            if engine.has_table(model):
                 from surefoot.engines.predicates.table_check import check_by_table
 
-                return check_by_table(self, model, budget)
-            from surefoot.engines.predicates.symbolic.refinement import check_symbolically
+                return check_by_table(engine, model, budget)
+            from surefoot.engines.predicates.symbolic.refinement import KeptRefinement, check_symbolically
 
-            chosen = self._selected_configuration()
-            return check_symbolically(
-                model,
-                self.predicates,
-                self.asked_tests(),
-                budget,
-                fixed=self.fixed,
-                most=self.max_predicates,
-                answerers=chosen.answerers(),
-                leaves=chosen.leaves,
-            )
+            self.kept = self.kept or KeptRefinement()
+            return check_symbolically(engine, model, budget, self.kept)
         except OutOfTime:
             return Unknown(Reason.TIMEOUT, "the budget ended before all states were looked at")
         except Unsupported as why:

@@ -15,12 +15,20 @@ from ...kernel.query import ClaimedQuery, Ends, Formula, formula_parts
 from ...kernel.strict_json import Refused
 from ...kernel.term import Term
 from .canonical_problem import CanonicalProblem
-from .formula import FALSE, formula_and, formula_or, narrow_by_comparisons, simplify_by_bounds
+from .formula import (
+    FALSE,
+    formula_and,
+    formula_names,
+    formula_or,
+    narrow_by_comparisons,
+    simplify_by_bounds,
+)
 from .term import FormulaScope, truth_formula
 from .time_frame import TimeFrame
 from .unroll import range_violations, run_query, scope_with_choices, successor_scope
 
 MOST_PARTS = 50_000
+FEW_NAMES = 4  # variables of a formula that is remembered as it is for some bounds
 MOST_LOOKED = 20 * MOST_PARTS  # at, with those that are false at sight
 Bounds = Mapping[str, Ends]
 _NONE: frozenset[str] = frozenset()
@@ -42,22 +50,41 @@ def enumerate_part_queries(problem: CanonicalProblem, inside: Term) -> Iterator[
     def tight(whole: Formula) -> Formula:
         return simplify_by_bounds(whole, bounds, integers)
 
-    outside = _SplitCondition(_condition_tree(inside, False), here.plain, tight)
-    starts = _SplitCondition(_condition_tree(problem.initial, True), here.plain, tight)
+    simplifier = _Simplifier()
+    outside = _SplitCondition(_condition_tree(inside, False), here.plain, tight, simplifier)
+    starts = _SplitCondition(_condition_tree(problem.initial, True), here.plain, tight, simplifier)
     for number, (part, known) in enumerate(_enumerate_conjunctions(starts, bounds)):
         yield from _part_query(problem, f"start {number}", part, outside.within(known))
-    bad, steps = tight(here.condition(True)), list(_outcome_steps(here, inside, tight))
-    for number, (part, known) in enumerate(
-        _enumerate_conjunctions(_SplitCondition(_condition_tree(inside, True), here.plain, tight), bounds)
-    ):
-        yield from _part_query(problem, f"bad {number}", part, _simplify_within(bad, known))
+    bad, steps = tight(here.condition(True)), list(_outcome_steps(here, inside, tight, simplifier))
+    whole = _SplitCondition(_condition_tree(inside, True), here.plain, tight, simplifier)
+    for number, (part, known) in enumerate(_enumerate_conjunctions(whole, bounds)):
+        yield from _part_query(problem, f"bad {number}", part, simplifier.within(bad, known))
         for step in steps:
             yield from _part_query(problem, f"step {number}/{step.name}", part, step.within(known))
 
 
-def _simplify_within(whole: Formula, bounds: Bounds) -> Formula:
-    """A formula of which comparisons that the bounds decide are gone."""
-    return simplify_by_bounds(whole, bounds, _NONE)
+class _Simplifier:
+    """Formulas of which comparisons that the bounds decide are gone.
+
+    The same formulas are looked at for every part, and neighbouring parts have mostly the same bounds: what
+    mentions few variables is simplified once for equal bounds of these.
+    """
+
+    def __init__(self) -> None:
+        self.known: dict[int, tuple[Formula, tuple[str, ...], dict[tuple[Ends | None, ...], Formula]]] = {}
+
+    def within(self, whole: Formula, bounds: Bounds) -> Formula:
+        entry = self.known.get(id(whole))
+        if entry is None:  # with the formula itself, so that no other one gets its identity
+            entry = self.known[id(whole)] = whole, tuple(sorted(formula_names(whole))), {}
+        _, names, found = entry
+        if len(names) > FEW_NAMES and whole[0] in ("and", "or"):
+            parts = (self.within(part, bounds) for part in formula_parts(whole))
+            return formula_and(parts) if whole[0] == "and" else formula_or(parts)
+        key = tuple(bounds.get(name) for name in names)
+        if key not in found:
+            found[key] = simplify_by_bounds(whole, bounds, _NONE)
+        return found[key]
 
 
 def _enumerate_conjunctions(whole: _SplitCondition, bounds: Bounds) -> Iterator[tuple[Formula, Bounds]]:
@@ -75,7 +102,7 @@ def _enumerate_conjunctions(whole: _SplitCondition, bounds: Bounds) -> Iterator[
         while todo and FALSE not in kept:
             tree = todo.pop(0)
             if not isinstance(tree, _Connective):
-                found = _simplify_within(whole.leaf(tree), known)
+                found = whole.simplifier.within(whole.leaf(tree), known)
                 more = formula_parts(found) if found[0] == "and" else (found,)
                 kept, known = (*kept, *more), narrow_by_comparisons(known, more)
             elif tree.word == "and":
@@ -109,8 +136,10 @@ def _part_query(
 class _SplitCondition:
     """Where a condition made of others may have a value; each of these is looked at once for some bounds."""
 
-    def __init__(self, tree: Tree, scope: FormulaScope, tight: Callable[[Formula], Formula]) -> None:
-        self.tree, self.scope, self.tight = tree, scope, tight
+    def __init__(
+        self, tree: Tree, scope: FormulaScope, tight: Callable[[Formula], Formula], simplifier: _Simplifier
+    ) -> None:
+        self.tree, self.scope, self.tight, self.simplifier = tree, scope, tight, simplifier
         self.leaves: dict[tuple[Term, bool], Formula] = {}
 
     def within(self, bounds: Bounds) -> Formula:
@@ -121,7 +150,7 @@ class _SplitCondition:
                 parts = (restrict_tree(part) for part in tree.parts)
                 return formula_and(parts) if tree.word == "and" else formula_or(parts)
             if tree not in found:
-                found[tree] = _simplify_within(self.leaf(tree), bounds)
+                found[tree] = self.simplifier.within(self.leaf(tree), bounds)
             return found[tree]
 
         return restrict_tree(self.tree)
@@ -164,15 +193,16 @@ class _OutcomeStep:
 
     def within(self, bounds: Bounds) -> Formula:
         """It may come about, and lead outside or out of a range."""
-        enabled = _simplify_within(self.enabled, bounds)
+        within = self.outside.simplifier.within
+        enabled = within(self.enabled, bounds)
         if enabled == FALSE:
             return FALSE
-        wrong = formula_or((_simplify_within(self.escapes, bounds), self.outside.within(bounds)))
-        return formula_and((enabled, wrong, _simplify_within(self.permitted, bounds)))
+        wrong = formula_or((within(self.escapes, bounds), self.outside.within(bounds)))
+        return FALSE if wrong == FALSE else formula_and((enabled, wrong, within(self.permitted, bounds)))
 
 
 def _outcome_steps(
-    here: TimeFrame, inside: Term, tight: Callable[[Formula], Formula]
+    here: TimeFrame, inside: Term, tight: Callable[[Formula], Formula], simplifier: _Simplifier
 ) -> Iterator[_OutcomeStep]:
     problem, tree = here.problem, _condition_tree(inside, False)
     for number, edge in enumerate(problem.edges):
@@ -181,5 +211,5 @@ def _outcome_steps(
         permitted = tight(here.edge_permitted(number))
         for outcome, updates in enumerate(edge.outcomes):
             escapes = tight(range_violations(here, updates, scope))
-            after = _SplitCondition(tree, successor_scope(here, updates, scope), tight)
+            after = _SplitCondition(tree, successor_scope(here, updates, scope), tight, simplifier)
             yield _OutcomeStep(f"{number}/{outcome}", enabled, escapes, after, permitted)

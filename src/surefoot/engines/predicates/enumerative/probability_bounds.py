@@ -91,7 +91,11 @@ def probability_objection(problem: Problem, given: Sequence[Term], most: int) ->
             outcome_probability(problem, step)
     except SurefootError as error:
         return str(error)
-    return None if count_states(model) <= most else f"predicates bounds probabilities of up to {most} states"
+    return (
+        None
+        if count_states(model.layout) <= most
+        else f"predicates bounds probabilities of up to {most} states"
+    )
 
 
 def _is_covered(policy: Policy | None) -> bool:

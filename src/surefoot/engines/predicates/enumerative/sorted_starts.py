@@ -66,7 +66,7 @@ def start_sorting_objection(problem: Problem) -> str | None:
     if any(len(c.initial) > 1 for c in problem.environment.components):
         return "a component may start in several locations"
     try:
-        count = count_states(build_dynamics(problem))
+        count = count_states(build_dynamics(problem).layout)
     except Unsupported as why:
         return str(why)
     return None if count <= TABULATED else f"there are more than {TABULATED} states"

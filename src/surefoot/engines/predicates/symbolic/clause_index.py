@@ -17,6 +17,7 @@ from math import inf, lcm
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from surefoot.engines.predicates.symbolic.conditions import split_clause
 from surefoot.engines.predicates.symbolic.cubes import (
@@ -35,6 +36,7 @@ from surefoot.term.interval import Kinds
 EXACT = 2.0**52  # whole numbers below it are added without rounding
 ROUNDING = 1e-12  # more than a sum of a hundred products loses, for its size
 Bits: TypeAlias = int
+Marks: TypeAlias = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -134,7 +136,7 @@ class ClauseIndex:
     def unsettled(
         self, several: Sequence[tuple[Sequence[AnyOf], Point]]
     ) -> list[list[tuple[AnyOf, Formula]]]:
-        """For each point the clauses that it does not satisfy whatever the outputs, and what is left of them."""
+        """For each point the clauses that it does not satisfy for all outputs, and what is left of them."""
         compiled = [[self._clause(c) for c in clauses] for clauses, _ in several]
         told = self._settled_at([point for _, point in several])
         found = []
@@ -197,10 +199,13 @@ class ClauseIndex:
         if not self.outputs_have_ends:
             return False
         most = size = 0.0
-        for name, factor in ((*atom.linear.coefficients, ("", atom.linear.constant))):
+        for name, factor in (*atom.linear.coefficients, ("", atom.linear.constant)):
             if name and name not in self.ends:
-                low, high = kind_range(self.kinds[name])
-                self.ends[name] = -inf if low is None else float(low), inf if high is None else float(high)
+                least, greatest = kind_range(self.kinds[name])
+                self.ends[name] = (
+                    -inf if least is None else float(least),
+                    inf if greatest is None else float(greatest),
+                )
             low, high = self.ends[name] if name else (1.0, 1.0)
             end = float(factor) * (high if factor > 0 else low) if factor else 0.0
             most, size = most + end, size + abs(end)
@@ -256,8 +261,8 @@ class _ComparisonMatrix:
     rising: Array
     falling: Array
     ends: Array
-    strict: Array
-    equations: Array
+    strict: Marks
+    equations: Marks
 
     @classmethod
     def of(cls, rows: Sequence[tuple[Array, float, Relation]], width: int) -> _ComparisonMatrix:
@@ -271,7 +276,7 @@ class _ComparisonMatrix:
             np.array([r is Relation.EQ for r in relations], dtype=np.bool_),
         )
 
-    def over_boxes(self, low: Array, high: Array, whole: bool) -> tuple[Array, Array]:
+    def over_boxes(self, low: Array, high: Array, whole: bool) -> tuple[Marks, Marks]:
         """Box by box: which comparisons hold everywhere in it, and which nowhere.
 
         `whole`: all ends of the boxes are whole numbers.
@@ -300,7 +305,7 @@ def _product(ends: Array, factors: Array) -> Array:
     return np.asarray(terms.sum(axis=2))
 
 
-def _to_bits(marks: Array) -> Bits:
+def _to_bits(marks: Marks) -> Bits:
     return int.from_bytes(np.packbits(marks, bitorder="little").tobytes(), "little")
 
 
@@ -322,5 +327,3 @@ def _top_level(several: Iterable[Formula]) -> tuple[list[LinearAtom], list[AnyOf
             case AnyOf() as clause:
                 clauses.append(clause)
     return atoms, clauses
-
-

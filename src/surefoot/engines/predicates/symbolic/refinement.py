@@ -7,18 +7,20 @@ why there is neither and the abstraction as far as it was built.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import ceil, floor, prod
+from typing import TYPE_CHECKING
 
-from surefoot.engines.predicates.dynamics import Dynamics, count_states, scalar_domain
+from surefoot.engines.predicates.dynamics import Dynamics, OutOfTime, count_states, scalar_domain
 from surefoot.engines.predicates.enumerative.boxes import MOST
 from surefoot.engines.predicates.graph import abstract_state, state_from_scalars
-from surefoot.engines.predicates.inductive_invariant import holds_by_invariant
+from surefoot.engines.predicates.inductive_invariant import WHOLE, holds_by_invariant
 from surefoot.engines.predicates.symbolic.beyond_rounding import explore_reference, margin_at, require_margin
 from surefoot.engines.predicates.symbolic.cubes import Cube, finite_bounds
 from surefoot.engines.predicates.symbolic.expansion import AbstractKey
-from surefoot.engines.predicates.symbolic.external_solvers import SolversByTest
 from surefoot.engines.predicates.symbolic.falsify import falsify_by_simulation
+from surefoot.engines.predicates.symbolic.property_directed import PropertyDirected, Turn
 from surefoot.engines.predicates.symbolic.search import AbstractReach, SymbolicSearch, symbolic_search
 from surefoot.engines.predicates.symbolic.spurious_paths import (
     ConcreteRun,
@@ -33,13 +35,14 @@ from surefoot.problem.property import Never
 from surefoot.problem.semantics import State, holds_in_state
 from surefoot.reductions.concretise import CandidateRun, concretise_run
 from surefoot.term.printer import show_term
-from surefoot.term.term import Term
+from surefoot.term.term import Apply, Op, Term, split_conjunction
 from surefoot.verdict.artifact import AbstractGraph
 from surefoot.verdict.sentences import count_noun
 from surefoot.verdict.verdict import (
     AbstractInvariant,
     Box,
     Holds,
+    ProofArgument,
     Reason,
     Refused,
     Trace,
@@ -51,42 +54,87 @@ from surefoot.verdict.verdict import (
 from surefoot.work.budget import Budget
 from surefoot.work.deadline import Late
 
+if TYPE_CHECKING:
+    from surefoot.engines.predicates.engine import Predicates
+
+FIRST_TURN = 1.0  # seconds of refinement before an invariant is sought, if nothing comes out of them
+INVARIANTS_SHARE = 0.3  # of the time of refinement, for invariants
 SHARE, LONGEST = 0.1, 60.0  # of the time, for runs that are tried first
 FURTHER = 0.25  # of the time, for states of the reference if only rounding leads to a bad one
 ROUNDS, WIDER = 6, 16  # of searches beyond rounding, by margins that get wider
 
 
+@dataclass(slots=True)
+class KeptRefinement:
+    """What a turn leaves to the next one."""
+
+    refining: RefinementLoop | None = None
+    attacked: Trace | None = None
+
+
 def check_symbolically(
-    dynamics: Dynamics,
-    given: Sequence[Term],
-    tests: frozenset[str],
-    budget: Budget,
-    *,
-    fixed: bool,
-    most: int,
-    answerers: SolversByTest,
-    leaves: bool,
+    engine: Predicates, dynamics: Dynamics, budget: Budget, kept: KeptRefinement
 ) -> Verdict:
     """The verdict on `never`, with the abstract graph beside it."""
-    search = symbolic_search(dynamics, tests, budget, answerers, leaves)
-    for shown in given:
-        search.expansion.add(build_predicate(dynamics, shown, dynamics.expand_predicate(shown)))
-    attacked = (
-        None if fixed else falsify_by_simulation(search, budget, SHARE * min(budget.remaining(), LONGEST))
-    )
-    refining = RefinementLoop(search, budget, fixed, most)
+    refining = kept.refining
+    if refining is None:
+        refining = _begin_refinement(engine, dynamics, budget)
+        if not engine.fixed:
+            seconds = SHARE * min(budget.remaining(), LONGEST)
+            kept.attacked = falsify_by_simulation(refining.search, budget, seconds)
+    kept.refining, attacked = None, kept.attacked  # not kept if it ends in the middle of something
+    refining.continue_with(budget)
     try:
         found = refining.search_unsafe(attacked)
     except (KeyboardInterrupt, Late) as stop:
         return refining.interruption_verdict(attacked, late=isinstance(stop, Late))
     if found is None:
-        if not search.has_starts():
+        if not refining.search.has_starts():
             return Vacuous("there is no start state")
-        return _holds_verdict(search, refining.graph, answerers.names())
+        foreign = engine.selected_configuration().answerers().names()
+        return _holds_verdict(refining.search, refining.graph, foreign)
     if not isinstance(found, ConcreteRun):
+        kept.refining = refining
         return found
-    said = _replay_run(search, found, refining.graph)
+    said = _replay_run(refining.search, found, refining.graph)
     return said if isinstance(said, Violated) else _search_beyond_rounding(refining, found, said)
+
+
+def _begin_refinement(engine: Predicates, dynamics: Dynamics, budget: Budget) -> RefinementLoop:
+    chosen = engine.selected_configuration()
+    answerers = chosen.answerers()
+    search = symbolic_search(dynamics, engine.asked_tests(), budget, answerers, chosen.leaves)
+    for shown in engine.predicates:
+        search.expansion.add(build_predicate(dynamics, shown, dynamics.expand_predicate(shown)))
+    refining = RefinementLoop(search, budget, engine.fixed, engine.max_predicates)
+    if not engine.fixed and engine.strategy != "refinement" and not answerers.names():
+        refining.invariants = InvariantTurns(search, engine.strategy == "invariants")
+    return refining
+
+
+@dataclass(slots=True)
+class InvariantTurns:
+    """The search for an invariant, which goes on where its last turn ended."""
+
+    search: SymbolicSearch
+    alone: bool  # there is no refinement beside it
+    turns: Turn | None = None
+    gave_up: bool = False
+
+    def take_turn(self, budget: Budget, seconds: float) -> ConcreteRun | Term | None:
+        """A run, or an invariant; None: not yet, or never (`gave_up`)."""
+        clock = Budget(min(seconds, budget.remaining()))
+        if self.turns is None:
+            self.turns = PropertyDirected(self.search).turns()
+        with suppress(OutOfTime):
+            while not clock.is_spent() and not budget.is_spent():
+                try:
+                    next(self.turns)
+                except StopIteration as end:
+                    found: ConcreteRun | Term | None = end.value
+                    self.gave_up = found is None
+                    return found
+        return None
 
 
 @dataclass(slots=True)
@@ -98,38 +146,85 @@ class RefinementLoop:
     fixed: bool
     most: int
     refinements: list[tuple[str, Term]] = field(default_factory=list)
+    invariants: InvariantTurns | None = None
     graph: AbstractGraph = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.graph = symbolic_graph(self.search, AbstractReach(), ())
+
+    def continue_with(self, budget: Budget) -> None:
+        self.budget = self.search.expansion.space.budget = budget
 
     def search_unsafe(self, attacked: Trace | None = None) -> ConcreteRun | Verdict | None:
         """None: no unsafe abstract state can be reached."""
-        search, predicates = self.search, self.search.expansion.predicates
+        search, turn = self.search, FIRST_TURN
+        if attacked is None and (other := self._seek_invariant(INVARIANTS_SHARE * turn, None)) is not None:
+            return other
         while True:
-            reached = search.search_waves(self.budget, to_the_end=self.fixed)
+            begun = self.budget.elapsed_seconds()
+            alone = self.invariants is None
+            clock = self.budget if alone else self.budget.part(min(1.0, turn / self._seconds_left()))
+            reached = AbstractReach()
+            if alone or not self.invariants_only():
+                reached = search.search_waves(clock, to_the_end=self.fixed)
             self.graph = graph = symbolic_graph(search, reached, self.refinements)
             if attacked is not None:
                 return Violated(attacked, artifact=graph)
             if self.budget.is_spent():
-                sizes = count_noun(len(predicates), "predicate")
+                sizes = count_noun(len(search.expansion.predicates), "predicate")
                 return Unknown(Reason.TIMEOUT, f"the budget ended with {sizes}", artifact=graph)
             if reached.complete and not reached.starts:
                 return Vacuous("there is no start state")
-            if not reached.unsafe:
+            if reached.complete and not reached.unsafe:
                 return None
-            goal = min(reached.unsafe, key=lambda k: (reached.distance[k], k))
-            found = concretise_path(search, reached, goal)
-            if isinstance(found, ConcreteRun):
-                return found
-            if (why := self._stop_reason(found, len(reached.unsafe))) is not None:
-                return Unknown(Reason.INCOMPLETE, why, artifact=graph)
-            assert isinstance(found, Spurious)
-            self._add(found)
+            stopped = None
+            if reached.unsafe:
+                goal = min(reached.unsafe, key=lambda k: (reached.distance[k], k))
+                found = concretise_path(search, reached, goal)
+                if isinstance(found, ConcreteRun):
+                    return found
+                why = self._stop_reason(found, len(reached.unsafe))
+                stopped = None if why is None else Unknown(Reason.INCOMPLETE, why, artifact=graph)
+                if stopped is None:
+                    assert isinstance(found, Spurious)
+                    self._add(found)
+            else:
+                turn *= 2
+            spent = self.budget.elapsed_seconds() - begun
+            if (other := self._seek_invariant(INVARIANTS_SHARE * max(spent, turn), stopped)) is not None:
+                return other
+
+    def _seconds_left(self) -> float:
+        return max(1e-3, self.budget.remaining())
+
+    def invariants_only(self) -> bool:
+        return self.invariants is not None and self.invariants.alone
+
+    def _seek_invariant(self, seconds: float, stopped: Unknown | None) -> ConcreteRun | Verdict | None:
+        """So many seconds; all the time that is left if refinement has `stopped`."""
+        if self.invariants is None:
+            return stopped
+        alone = self.invariants.alone or stopped is not None
+        found = self.invariants.take_turn(self.budget, self.budget.remaining() if alone else seconds)
+        if isinstance(found, ConcreteRun):
+            return found
+        if found is not None:
+            return _invariant_verdict(self.search, found, self.graph)
+        if self.invariants.gave_up:
+            what = "a question about a step could not be decided"
+            alone_word = (
+                Unknown(Reason.INCOMPLETE, what, artifact=self.graph) if self.invariants.alone else None
+            )
+            self.invariants = None
+            return stopped or alone_word
+        return stopped
 
     def interruption_verdict(self, attacked: Trace | None, *, late: bool) -> Verdict:
         """A violation that is known, or the graph of the last search that was finished."""
-        graph = self.graph if hasattr(self, "graph") else None
+        graph = self.graph
         if attacked is not None:
             return Violated(attacked, artifact=graph)
-        sizes = count_noun(len(graph.predicates) if graph is not None else 0, "predicate")
+        sizes = count_noun(len(graph.predicates), "predicate")
         reason, what = Reason.INTERRUPTED, "interrupted by the user"
         if late:
             reason, what = Reason.TIMEOUT, "the budget ended"
@@ -196,6 +291,20 @@ def _holds_verdict(search: SymbolicSearch, graph: AbstractGraph, foreign: Sequen
     return holds_by_invariant(dynamics, graph, how, _closed_states(search, graph))
 
 
+def _invariant_verdict(search: SymbolicSearch, invariant: Term, graph: AbstractGraph) -> Verdict:
+    """What holds because no step leaves an invariant."""
+    dynamics = search.dynamics
+    if not search.has_starts():
+        return Vacuous("there is no start state")
+    if dynamics.doubt:
+        return Unknown(Reason.NUMERICS, dynamics.doubt.detail, artifact=graph)
+    clauses = split_conjunction(invariant)
+    parts = prod(len(c.args) if isinstance(c, Apply) and c.op is Op.OR else 1 for c in clauses)
+    argument = ProofArgument("parts" if parts <= WHOLE else "closed", 1, invariant=invariant)
+    how = f"by a property-directed invariant of {count_noun(len(clauses), 'clause')}"
+    return Holds(None, "predicates", as_asked=True, how=how, argument=argument, artifact=graph)
+
+
 def _closed_states(search: SymbolicSearch, graph: AbstractGraph) -> AbstractInvariant | None:
     """The abstract states with boxes around their states; None where a checker cannot go through these."""
     dynamics, expansion = search.dynamics, search.expansion
@@ -211,7 +320,7 @@ def _closed_states(search: SymbolicSearch, graph: AbstractGraph) -> AbstractInva
     boxes = dict.fromkeys(_integer_box(dynamics, cube) for key in keys for cube in expansion.cubes(key))
     if sum(prod(high - low + 1 for low, high in box) for box in boxes) > MOST:
         boxes = {tuple((r[0], r[-1]) for r in ranges if r is not None): None}
-        if count_states(dynamics) > MOST:
+        if count_states(dynamics.layout) > MOST:
             return None
     return AbstractInvariant(graph.predicates, tuple((k.places, k.bits) for k in keys), tuple(boxes))
 

@@ -26,6 +26,8 @@ from surefoot.errors import SurefootError
 from surefoot.term.linear import variable_form
 from surefoot.work.budget import Budget
 
+AT_ONCE = 256  # abstract states of a wave that are expanded together
+
 
 @dataclass(frozen=True, slots=True)
 class UnsafeGoal:
@@ -85,7 +87,12 @@ class SymbolicSearch:
             sizes = f"{len(found.before)} abstract states, {len(self.expansion.predicates)} predicates"
             budget.progress(f"predicates: {sizes}")
             after: list[AbstractKey] = []
-            for (key, way), targets in self.expansion.expand(wave).items():
+            reached: dict[tuple[AbstractKey, int], frozenset[AbstractKey]] = {}
+            for first in range(0, len(wave), AT_ONCE):
+                if budget.is_spent():  # what was expanded is known when the search begins again
+                    return
+                reached.update(self.expansion.expand(wave[first : first + AT_ONCE]))
+            for (key, way), targets in reached.items():
                 for target in sorted(targets):
                     found.edges[key, self.expansion.ways[way].label, target] = None
                     if target not in found.before:

@@ -21,7 +21,6 @@ from surefoot.engines.predicates.symbolic.cubes import (
     Cube,
     Point,
     bound_linear_form,
-    cube_of,
     cube_precondition,
     evaluate_linear_form,
     integer_names,
@@ -43,7 +42,6 @@ from surefoot.term.interval import Kinds
 from surefoot.term.linear import LinearForm, scale_form, term_from_linear, variable_form
 from surefoot.term.term import TRUE, Apply, Op, Term, Var
 from surefoot.work.budget import Budget
-
 
 _ONE, _MINUS_ONE = Fraction(1), Fraction(-1)
 
@@ -126,7 +124,7 @@ def step_cases(dynamics: Dynamics, clock: Budget) -> list[StepCase]:
     found: list[StepCase] = []
     names = frozenset(dynamics.kinds)
     for number, step in enumerate(dynamics.steps):
-        if clock.is_spent():
+        if number > FEW and clock.is_spent():
             raise OutOfTime
         guards = list(condition_to_cubes(step.guard, dynamics.kinds, clock, undivided=names))
         cases = _update_cases(dynamics, step.after, guards, clock)
@@ -140,7 +138,7 @@ def transition_cubes(
     """The cases in which the policy may pick the step, with what it has to say for that."""
     found: list[TransitionCube] = []
     for case in cases:
-        if clock.is_spent():
+        if len(found) > FEW and clock.is_spent():
             raise OutOfTime
         step = dynamics.steps[case.step]
         if (cube := choices.demand(step.choice, case.guard)) is not None:
@@ -153,8 +151,8 @@ def transition_cubes(
 class ChoiceClauses:
     """What the policy has to say for each pick, as a formula that is made once for all steps that need it.
 
-    It names every other action, so that the parts about states are the same for all picks: they are made once,
-    too, and found again by the identity of their term.
+    It names every other action, so that the parts about states are the same for all picks: they are made
+    once, too, and found again by the identity of their term.
     """
 
     index: ClauseIndex
@@ -244,7 +242,7 @@ def predicate_precondition(
 def few_cubes(
     condition: Term, dynamics: Dynamics, undivided: frozenset[str], clock: Budget
 ) -> tuple[Cube, ...]:
-    """The alternatives of a condition; where they are many, clauses about some names are not multiplied out."""
+    """The alternatives of a condition; if they are many, clauses about some names are not divided."""
     try:
         return condition_to_cubes(condition, dynamics.kinds, clock, most=FEW)
     except Unsupported:
@@ -258,8 +256,8 @@ def unsafe_cubes(
 
     Where they are many, clauses about outputs are not multiplied out.
     """
-    for case in cases:
-        if clock.is_spent():
+    for number, case in enumerate(cases):
+        if number > FEW and clock.is_spent():
             raise OutOfTime
         for cube in few_cubes(case.about, dynamics, frozenset(dynamics.outputs), clock):
             if (made := choices.demand(case.choice, cube)) is not None:
