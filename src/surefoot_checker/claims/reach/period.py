@@ -66,10 +66,9 @@ def make_sub_step(
             slowest, fastest = step.enclosure[flow.derivatives[i]]
             least = None if slowest >= 0 else variable.low
             most = None if fastest <= 0 else variable.high
-            for bound in (lambda i: step.enclosure[i], lambda i: step.bound_by_ends(i, Fraction(0), length)):
-                if _is_between(bound(i), least, most, bits):
-                    break
-            else:
+            if _is_between(step.enclosure[i], least, most, bits):
+                continue
+            if not _is_between(step.bound_by_ends(i, Fraction(0), length), least, most, bits):
                 raise Refused("a variable may leave the range that it is declared with")
     return step
 
