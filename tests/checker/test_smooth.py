@@ -13,7 +13,7 @@ from surefoot_checker.bounds.smooth_functions import (
     enclose_log,
     enclose_logistic,
     enclose_tanh,
-    logistic_chord,
+    logistic_chords,
     logistic_line,
     tanh_line,
     tanh_peak,
@@ -103,7 +103,7 @@ def test_chords_of_the_logistic_function(bits: int) -> None:
         low, high = sorted(
             draw.randrange(-8 * one, 8 * one) >> draw.choice((0, 0, 3, bits - 5)) for _ in range(2)
         )
-        slope, (least, most) = logistic_chord(low, high, bits, 16)
+        ((slope, (least, most)),) = logistic_chords((low,), (high,), bits, 16)
         assert 0 <= slope <= 1 << 14
         plain = logistic_line(low, high, slope << max(bits - 16, 0) >> max(16 - bits, 0), bits)
         assert abs(least - plain[0]) <= 2 + (one >> 14)

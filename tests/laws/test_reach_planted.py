@@ -21,8 +21,17 @@ from tests.laws.test_reach_laws import (
     random_term,
 )
 
+from surefoot_checker.claims.reach import (
+    activation_lines,
+    decision,
+    network_forms,
+    network_outputs,
+    period,
+    step,
+    sub_step,
+    wide_networks,
+)
 from surefoot_checker.claims.reach import cell as cell_module
-from surefoot_checker.claims.reach import decision, network_forms, network_outputs, period, step, sub_step
 from surefoot_checker.claims.reach.affine_form import FormArithmetic, form_bounds
 from surefoot_checker.claims.reach.cell import WalkOptions, cell_of_box
 from surefoot_checker.claims.reach.flow_program import SeriesRun
@@ -162,15 +171,12 @@ def no_deviation(patch: Patch) -> None:
 
 
 def no_band_of_activations(patch: Patch) -> None:
-    def narrow(true: Callable[..., Any]) -> Callable[..., Any]:
-        def find(*data: Any) -> Any:
-            line = true(*data)
-            return line and (line[0], (sum(line[1]) // 2,) * 2, line[2])
+    def narrow(line: Any) -> Any:
+        return line and (line[0], (sum(line[1]) // 2,) * 2, line[2])
 
-        return find
-
-    for kind, true in list(network_forms.LINES.items()):
-        patch.setitem(network_forms.LINES, kind, narrow(true))
+    one, several = activation_lines.activation_line, activation_lines.activation_lines
+    patch.setattr(network_forms, "activation_line", lambda *data: narrow(one(*data)))
+    patch.setattr(wide_networks, "activation_lines", lambda *data: list(map(narrow, several(*data))))
 
 
 def symbols_of_networks_mixed_up(patch: Patch) -> None:

@@ -6,12 +6,17 @@ Inside, 64 more bits are carried, so the pairs are as narrow as rounding to `bit
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from math import isqrt
 
 GUARD = 64
 COARSE = 30  # bits up to which points of a table are near enough
 _STEP, _FINE = 11, 40  # bits of the points of the table, and of what it holds
+_FEW = (
+    13  # bits of the slopes of chords of intervals that are not narrow: peaks of few lines have to be found
+)
+_NARROW = 7  # below 2^-7
 _OFF = 16  # of the units of what it holds: more than values between its points are off
 FLAT = 15  # from there on tanh is 1, and from -FLAT on down -1, for the bits of a table
 Pair = tuple[int, int]
@@ -155,26 +160,63 @@ def tanh_line(low: int, high: int, slope: int, bits: int) -> Pair:
 
 def tanh_chord(low: int, high: int, bits: int, places: int) -> tuple[int, Pair]:
     """A multiple of 2^-places near the slope of the chord, and the constants of `tanh_line` for it."""
-    slope = 0
+    ((slope, band),) = tanh_chords((low,), (high,), bits, places)
+    return slope, band
+
+
+def tanh_chords(lows: Sequence[int], highs: Sequence[int], bits: int, places: int) -> list[tuple[int, Pair]]:
+    """The same for many intervals. With few bits the values at their ends are those of `_find_tanh`, written
+    out here, in units of 2^-(40 + places)."""
     if not _STEP < bits <= COARSE:
-        at_low, at_high = enclose_tanh(low, bits), enclose_tanh(high, bits)
-        if high > low:
-            slope = min(max(((at_high[0] - at_low[0]) << places) // (high - low), 0), 1 << places)
-        return slope, _line_between(low, high, at_low, at_high, slope << (bits - places), bits)
-    flat = FLAT << bits
-    if low >= flat or high <= -flat:
-        one = 1 << bits
-        return 0, (one - 1, one) if low > 0 else (-one, 1 - one)
-    first, last, less = _find_tanh(low, bits), _find_tanh(high, bits), _FINE - bits
+        return [_fine_chord(low, high, bits, places) for low, high in zip(lows, highs, strict=True)]
+    flat, one, shift, less = FLAT << bits, 1 << bits, bits - _STEP, _FINE - bits
+    half, table, narrow, off = 1 << (bits - _STEP - 1), _tanh_table, one >> _NARROW, _OFF << places
+    steepest, raised, down, rough = 1 << places, bits - places, less + places, max(places - _FEW, 0)
+    found = []
+    for low, high in zip(lows, highs, strict=True):
+        if not (-flat < low and high < flat):
+            if low >= flat or high <= -flat:
+                found.append((0, (one - 1, one) if low > 0 else (-one, 1 - one)))
+                continue
+            first, last = _find_tanh(low, bits), _find_tanh(high, bits)
+        else:
+            number = (low + half) >> shift
+            t, steep, bend = table(number)
+            d = (low - (number << shift)) << less
+            first = t + ((steep - (bend * d >> _FINE)) * d >> _FINE)
+            number = (high + half) >> shift
+            t, steep, bend = table(number)
+            d = (high - (number << shift)) << less
+            last = t + ((steep - (bend * d >> _FINE)) * d >> _FINE)
+        slope, width = 0, high - low
+        if width:
+            slope = ((last - first) << places) // (width << less)
+            slope = 0 if slope < 0 else min(slope, steepest)
+            if width > narrow:
+                slope = slope >> rough << rough
+        first, last = (first << places) - (slope * low << less), (last << places) - (slope * high << less)
+        if first > last:
+            first, last = last, first
+        least, most = (first - off) >> down, -((-last - off) >> down)
+        if 0 < slope < steepest:
+            height, near, far = tanh_peak(slope << raised, bits)
+            if low < -near and high > -far and least > -height:
+                least = -height
+            if low < far and high > near and most < height:
+                most = height
+        found.append((slope, (least, most)))
+    return found
+
+
+def _fine_chord(low: int, high: int, bits: int, places: int) -> tuple[int, Pair]:
+    at_low, at_high = enclose_tanh(low, bits), enclose_tanh(high, bits)
+    slope = 0
     if high > low:
-        slope = min(max(((last - first) << places) // ((high - low) << less), 0), 1 << places)
-    # in units of 2^-(40 + places)
-    first, last = (first << places) - (slope * low << less), (last << places) - (slope * high << less)
-    if first > last:
-        first, last = last, first
-    off = _OFF << places
-    least, most = (first - off) >> (less + places), -((-last - off) >> (less + places))
-    return slope, _add_peaks(low, high, slope << (bits - places), bits, least, most)
+        slope = min(max(((at_high[0] - at_low[0]) << places) // (high - low), 0), 1 << places)
+        if (high - low) << _NARROW > 1 << bits:
+            rough = max(places - _FEW, 0)
+            slope = slope >> rough << rough
+    return slope, _line_between(low, high, at_low, at_high, slope << (bits - places), bits)
 
 
 def _line_between(low: int, high: int, at_low: Pair, at_high: Pair, slope: int, bits: int) -> Pair:
@@ -204,9 +246,13 @@ def logistic_line(low: int, high: int, slope: int, bits: int) -> Pair:
     return (one + least) >> 2, -(-(one + most) >> 2)
 
 
-def logistic_chord(low: int, high: int, bits: int, places: int) -> tuple[int, Pair]:
+def logistic_chords(
+    lows: Sequence[int], highs: Sequence[int], bits: int, places: int
+) -> list[tuple[int, Pair]]:
     """The same for the logistic function: with slope s and constants c, d of tanh y it is between s x / 4 +
     (1 + c) / 2 and s x / 4 + (1 + d) / 2. A multiple of 2^-places is four times one of 2^-(places - 2)."""
-    slope, (least, most) = tanh_chord(low, high, bits + 1, places - 2)
     one = 1 << (bits + 1)
-    return slope, ((one + least) >> 2, -(-(one + most) >> 2))
+    return [
+        (slope, ((one + least) >> 2, -(-(one + most) >> 2)))
+        for slope, (least, most) in tanh_chords(lows, highs, bits + 1, places - 2)
+    ]

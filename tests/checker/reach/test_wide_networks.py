@@ -20,7 +20,7 @@ from tests.laws.test_reach_planted import check_branches, check_float32
 from surefoot_checker.bounds.packed_vectors import unpack_fields
 from surefoot_checker.bounds.smooth_functions import enclose_tanh, tanh_line
 from surefoot_checker.claims.reach import network_forms, wide_networks
-from surefoot_checker.claims.reach.activation_lines import LINES, SLOPE
+from surefoot_checker.claims.reach.activation_lines import SLOPE, activation_line
 from surefoot_checker.claims.reach.network_forms import NetworkOnForms
 from surefoot_checker.claims.reach.weighted_rows import Scale, prepare_rows
 from surefoot_checker.claims.reach.wide_networks import (
@@ -307,7 +307,7 @@ def test_lines_of_tanh_are_near_those_of_more_bits() -> None:
     for _ in range(2000):
         middle, half = draw.gauss(0, 4), draw.uniform(0, 0.3) * draw.choice([0, 0.001, 1, 30])
         low, high = (int(x * 2**28) for x in (middle - half, middle + half))
-        line = LINES["tanh"](low, high, 28, ())
+        line = activation_line("tanh", low, high, 28, ())
         assert line is not None
         slope, (least, most), _ = line
         for k in range(9):  # with 16 bits more, as slopes have

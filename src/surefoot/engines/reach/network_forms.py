@@ -43,6 +43,7 @@ from surefoot.problem.network import (
 _UNBOUNDED = {Shape.EXP, Shape.SQRT}  # have no finite bounds over every box
 SLOPE_OFF = 2.0**-48  # of bands, relative to what they are computed from
 SLOPES = 2.0**16  # slopes are whole multiples of 1 / SLOPES, as the checker has them: sets are alike then
+WIDE_SLOPES = 2.0**13  # of tanh over more than 2^-7, where the checker has few different ones
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -395,16 +396,16 @@ def activation_band(
         case Shape.TANH:
             return _tanh_band(low, high)
         case Shape.SIGMOID:  # (1 + tanh(x / 2)) / 2
-            slope, least, most = _tanh_band(0.5 * low, 0.5 * high)
+            slope, least, most = _tanh_band(0.5 * low, 0.5 * high, SLOPES / 4)
             return 0.25 * slope, 0.5 + 0.5 * least, 0.5 + 0.5 * most
         case _:  # between two constants
             box = interval.ACTIVATION[shape](BoxArray(low, high), parameters)
             return np.zeros_like(low), box.low, box.high
 
 
-def _round_slope(slope: Array) -> Array:
+def _round_slope(slope: Array, slopes: Array | float = SLOPES) -> Array:
     """Any slope is right: its band is computed for it."""
-    return np.floor(slope * SLOPES) / SLOPES
+    return np.floor(slope * slopes) / slopes
 
 
 def _hinge_band(low: Array, high: Array, below: float) -> tuple[Array, Array, Array]:
@@ -445,12 +446,12 @@ def _clip_band(low: Array, high: Array, least: float, most: float) -> tuple[Arra
     return slope, down - lost, up + lost
 
 
-def _tanh_band(low: Array, high: Array) -> tuple[Array, Array, Array]:
+def _tanh_band(low: Array, high: Array, slopes: float = SLOPES) -> tuple[Array, Array, Array]:
     """The secant; where tanh' = slope the distance from it is extreme."""
     a, b = np.tanh(low), np.tanh(high)
     width = high - low
     slope = np.where(width > 1e-6, (b - a) / np.maximum(width, LEAST), 1 - a * a)
-    slope = _round_slope(np.clip(slope, 0.0, 1.0))
+    slope = _round_slope(np.clip(slope, 0.0, 1.0), np.where(width > 2.0**-7, WIDE_SLOPES, slopes))
     peak = np.arctanh(np.minimum(np.sqrt(np.maximum(1 - slope, 0.0)), 1 - 2.0**-53))
     inner = [np.clip(p, low, high) for p in (peak, -peak)]
     # a point near the extreme is below it by the square of what it is off by

@@ -6,14 +6,22 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from ...bounds.curved_functions import CURVES, curve_error
-from ...bounds.smooth_functions import logistic_chord, tanh_chord
+from ...bounds.smooth_functions import logistic_chords, tanh_chords
 from .interval import Interval
 
 SLOPE = 16  # bits of a slope behind the point
 
-# An activation over an interval: None if it is the identity there, else a slope s >= 0 (times 2^SLOPE),
+# An activation over an interval: None if it is the identity there, else a slope s (times 2^SLOPE),
 # bounds of f(x) - s x, and what float32 adds to that.
 Line = tuple[int, Interval, int]
+
+
+def line_size(line: Line, low: int, high: int) -> int:
+    """A bound of what the activation computes."""
+    slope, (least, most), error = line
+    if slope < 0:
+        low, high = high, low
+    return max(-(slope * low >> SLOPE) - least, (slope * high >> SLOPE) + 1 + most) + error
 
 
 def _relu_line(low: int, high: int, bits: int, parameters: Sequence[Fraction]) -> Line | None:
@@ -31,9 +39,9 @@ def _kinked_line(
     low: int, high: int, knots: Sequence[tuple[Interval, Interval]], wanted: Fraction
 ) -> tuple[int, Interval]:
     """For a function that is linear between knots (enclosures of x and f), the ends being among them."""
-    slope = max(int(wanted * (1 << SLOPE)), 0)
-    least = min((f[0] << SLOPE) - slope * x[1] for x, f in knots) >> SLOPE
-    most = -(-max((f[1] << SLOPE) - slope * x[0] for x, f in knots) >> SLOPE)
+    slope = (wanted * (1 << SLOPE)).__floor__()
+    least = min((f[0] << SLOPE) - max(slope * x[0], slope * x[1]) for x, f in knots) >> SLOPE
+    most = -(-max((f[1] << SLOPE) - min(slope * x[0], slope * x[1]) for x, f in knots) >> SLOPE)
     return slope, (least, most)
 
 
@@ -67,13 +75,21 @@ def _clip_line(low: int, high: int, bits: int, parameters: Sequence[Fraction]) -
     return *_kinked_line(low, high, knots, rise), 0
 
 
-def _tanh_band(low: int, high: int, bits: int, parameters: Sequence[Fraction]) -> Line | None:
-    error = (4 * min(max(-low, high), 1 << bits) >> 23) + 2
-    return *tanh_chord(low, high, bits, SLOPE), error
+def _tanh_lines(
+    lows: Sequence[int], highs: Sequence[int], bits: int, parameters: Sequence[Fraction]
+) -> list[Line | None]:
+    one = 1 << bits
+    return [
+        (slope, band, (4 * min(max(-low, high), one) >> 23) + 2)
+        for (slope, band), low, high in zip(tanh_chords(lows, highs, bits, SLOPE), lows, highs, strict=True)
+    ]
 
 
-def _sigmoid_band(low: int, high: int, bits: int, parameters: Sequence[Fraction]) -> Line | None:
-    return *logistic_chord(low, high, bits, SLOPE), (4 << bits >> 23) + 2
+def _sigmoid_lines(
+    lows: Sequence[int], highs: Sequence[int], bits: int, parameters: Sequence[Fraction]
+) -> list[Line | None]:
+    error = (4 << bits >> 23) + 2
+    return [(slope, band, error) for slope, band in logistic_chords(lows, highs, bits, SLOPE)]
 
 
 def _curve_band(kind: str) -> Callable[[int, int, int, Sequence[Fraction]], Line | None]:
@@ -88,11 +104,26 @@ def _curve_band(kind: str) -> Callable[[int, int, int, Sequence[Fraction]], Line
     return line
 
 
-LINES: dict[str, Callable[[int, int, int, Sequence[Fraction]], Line | None]] = {
+_LINES: dict[str, Callable[[int, int, int, Sequence[Fraction]], Line | None]] = {
     "relu": _relu_line,
     "leaky_relu": _leaky_line,
     "clip": _clip_line,
-    "tanh": _tanh_band,
-    "sigmoid": _sigmoid_band,
     **{kind: _curve_band(kind) for kind in CURVES},
 }
+
+
+def activation_lines(
+    kind: str, lows: Sequence[int], highs: Sequence[int], bits: int, parameters: Sequence[Fraction]
+) -> list[Line | None]:
+    """Over intervals, one for each neuron of a layer."""
+    if kind == "tanh":
+        return _tanh_lines(lows, highs, bits, parameters)
+    if kind == "sigmoid":
+        return _sigmoid_lines(lows, highs, bits, parameters)
+    line_of = _LINES[kind]
+    return [line_of(low, high, bits, parameters) for low, high in zip(lows, highs, strict=True)]
+
+
+def activation_line(kind: str, low: int, high: int, bits: int, parameters: Sequence[Fraction]) -> Line | None:
+    (line,) = activation_lines(kind, (low,), (high,), bits, parameters)
+    return line

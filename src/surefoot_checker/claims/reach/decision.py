@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from ...kernel.problem import Control
 from ...kernel.strict_json import Refused
-from .activation_lines import LINES, SLOPE
+from .activation_lines import SLOPE, activation_line
 from .affine_form import Form, FormArithmetic, extend_form, form_bounds
 from .cell import Cell, policy_terms, tighten_forms
 from .flow_program import Truth
@@ -92,7 +92,9 @@ def _limit_control(control: Control, value: Form, arithmetic: FormArithmetic) ->
         bottom = least if top is None else min(least, top)
     if top is None:
         top = max(most, bottom)
-    line = LINES["clip"](low, high, bits, (bottom, top))  # for both at once: narrower than a line for each
+    line = activation_line(
+        "clip", low, high, bits, (bottom, top)
+    )  # for both at once: narrower than a line for each
     if line is None:
         return value
     slope, band, _ = line

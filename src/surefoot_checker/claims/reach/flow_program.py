@@ -189,6 +189,7 @@ class SeriesRun:
         self.ranges = ranges
         self.series: list[list[Any]] = [[] for _ in nodes]
         self._inverse: dict[int, Any] = {}
+        self._made = 0  # coefficients of what `catch_up` adds
         for i, value in enumerate(inputs):
             self.series[i].append(value)
 
@@ -196,12 +197,20 @@ class SeriesRun:
         """The next coefficient of an input."""
         self.series[i].append(value)
 
-    def advance(self) -> None:
-        """One more coefficient of every operation that is no input."""
-        for number, node in enumerate(self.nodes):
+    def advance(self, first: int, last: int) -> None:
+        """One more coefficient of the operations between two numbers that are no inputs."""
+        for number in range(first, last):
+            node = self.nodes[number]
             if node[0] != "input" and number not in self.rough:
                 own = self.series[number]
                 own.append(self._coefficient(number, node, len(own)))
+
+    def catch_up(self, first: int) -> None:
+        """All operations from this one on have as many coefficients as those before it, of which there are
+        inputs."""
+        while self._made < len(self.series[0]):
+            self.advance(first, len(self.nodes))
+            self._made += 1
 
     def _coefficient(self, number: int, node: Node, k: int) -> Any:
         arithmetic, series, word = self.arithmetic, self.series, node[0]

@@ -48,7 +48,7 @@ from ...kernel.network import (
 )
 from ...kernel.strict_json import Refused
 from ...kernel.trees import TreesNode
-from .activation_lines import LINES, SLOPE
+from .activation_lines import SLOPE, activation_line, line_size
 from .affine_form import Form, FormArithmetic, form_size
 from .input_parts import split_inputs
 from .network_outputs import SHARE, InputBasis, NetworkOutputs, PartOutputs, round_input
@@ -300,7 +300,7 @@ class FormsRun:
     def _activate(self, layer: Layer, kind: str, parameters: Sequence[Fraction], first: int) -> Layer:
         """`first`: the number of the first fresh symbol."""
         layer = layer.settle()
-        fields, bits, line_of = layer.fields, self.bits, LINES[kind]
+        fields, bits = layer.fields, self.bits
         entries, fresh, radii, sizes, largest = [], [], [], [], 0
         for entry, own_radii in zip(layer.entries, layer.radii, strict=True):
             found: list[tuple[list[int], int, int, int]] = []
@@ -311,7 +311,7 @@ class FormsRun:
                     inputs = sum(map(abs, values[1 : self.bases[part].count + 1]))
                     width += self.bases[part].spread(values) - inputs
                 low, high = values[0] - width, values[0] + width
-                line = line_of(low, high, bits, parameters)
+                line = activation_line(kind, low, high, bits, parameters)
                 if line is None:  # it is what it was
                     found.append((values, 0, radius, max(-low, high)))
                 else:
@@ -321,14 +321,13 @@ class FormsRun:
                     if slope:
                         new = [x * slope >> SLOPE for x in values]
                         new[0] += middle
-                        spread += (slope * radius >> SLOPE) + 1 + fields
+                        spread += (abs(slope) * radius >> SLOPE) + 1 + fields
                     else:
                         new = [middle] + [0] * (fields - 1)
-                    bottom, top = (slope * low >> SLOPE) + least, (slope * high >> SLOPE) + 1 + most
                     nothing = not (slope or spread or middle)
-                    size = error if nothing else max(-bottom, top) + error + spread + fields + 2
+                    size = error if nothing else line_size(line, low, high) + spread + fields + 2
                     found.append((new, spread, error, size))
-                    plain = (slope * plain >> SLOPE) + abs(middle) + spread + fields + 1
+                    plain = (abs(slope) * plain >> SLOPE) + abs(middle) + spread + fields + 1
                 largest = max(largest, plain)
             entries.append([x[0] for x in found])
             fresh.append([x[1] for x in found])

@@ -10,6 +10,7 @@ from ...kernel.strict_json import Refused
 from .affine_form import Form, extend_form
 from .cell import Cell, WalkOptions, reduce_cell, settle_radii
 from .decision import Decision, decide_controls
+from .interval import Interval
 from .loop_system import ClosedLoop
 from .question import LoopQuestion
 from .sub_step import Flow, SubStep, follow_sub_step
@@ -35,11 +36,12 @@ def _follow_decision(
     for piece in range(options.pieces):
         start = time + piece * length
         step = make_sub_step(loop, loop.time.flow, question.bits, states, controls, length, options.taylor)
-        if question.ask_sub_step(step, start, length):
+        done, shown = question.ask_sub_step(step, start, length)
+        if done:
             return None
         states = tuple(settle_radii(step.end))
         cell = replace(decision.cell, reals=states)
-        if question.ask_moment(cell, start + length):
+        if question.ask_moment(cell, start + length, shown):
             return None
     return reduce_cell(cell, options.order * len(loop.variables))
 
@@ -61,10 +63,16 @@ def make_sub_step(
     step = follow_sub_step(flow, bits, states, [extend_form(u, wide) for u in controls], length, taylor)
     for i, variable in enumerate(loop.variables):
         if variable.low is not None or variable.high is not None:
-            low, high = step.bound_by_ends(i, Fraction(0), length)
             slowest, fastest = step.enclosure[flow.derivatives[i]]
-            if (variable.low is not None and slowest < 0 and Fraction(low, 1 << bits) < variable.low) or (
-                variable.high is not None and fastest > 0 and Fraction(high, 1 << bits) > variable.high
-            ):
+            least = None if slowest >= 0 else variable.low
+            most = None if fastest <= 0 else variable.high
+            if _is_between(step.enclosure[i], least, most, bits):
+                continue
+            if not _is_between(step.bound_by_ends(i, Fraction(0), length), least, most, bits):
                 raise Refused("a variable may leave the range that it is declared with")
     return step
+
+
+def _is_between(x: Interval, least: Fraction | None, most: Fraction | None, bits: int) -> bool:
+    low, high = (Fraction(end, 1 << bits) for end in x)
+    return (least is None or low >= least) and (most is None or high <= most)

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...kernel.query import ClaimedVariable
 from ...kernel.strict_json import Refused
-from ...kernel.term import Term
+from ...kernel.term import Term, same_term
 from ..runs.canonical_problem import CanonicalEdge
 from .affine_form import Form, FormArithmetic, extend_form, form_bounds
 from .cell import Cell, WalkOptions, cell_terms, reduce_cell, settle_radii, tighten_forms
@@ -66,8 +66,15 @@ def _named_controls(loop: ClosedLoop, forms: Sequence[Form]) -> dict[str, Form]:
 
 
 def _action_enabled(loop: ClosedLoop, cell: Cell, action: str, bits: int) -> Truth:
-    terms = cell_terms(loop, cell, bits)
-    found = [terms.truth(edge.guard) for edge in loop.edges if edge.action == action]
+    """In states that are followed: where the goal is met a run is over, so that no guard need say so."""
+    terms, going = cell_terms(loop, cell, bits), ("not", loop.property.before)
+    found = []
+    for edge in loop.edges:
+        if edge.action == action:
+            guard = edge.guard
+            if loop.property.before is not None and type(guard) is tuple and guard[0] == "and":
+                guard = ("and", *(part for part in guard[1:] if not same_term(part, going)))
+            found.append(terms.truth(guard))
     return True if True in found else None if None in found else False
 
 

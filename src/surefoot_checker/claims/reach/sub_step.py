@@ -10,7 +10,11 @@ starts, the last over E in intervals. The same holds of every other term along t
 Where starts and controls are over many symbols, the coefficients are forms over symbols of their own: input i
 is c_i + w_i s_i with w_i its width (network_outputs.py). What changes over the sub-step and what is asked
 about is turned into forms over the symbols of the cell again. That keeps linear relations between inputs, and
-loses what they would add to the rest of a product; a cell that is refused is followed again without it.
+loses what they would add to the rest of a product; a condition that is not decided is looked at without it,
+and a cell that is refused is followed again without it.
+
+Only derivatives have their series computed at once. Terms of conditions are mostly decided by their values
+over E; where they are not, their series are added.
 
 Chosen values w change at any time. Let y be the solution for their middle, and z = x - y. Over E, which
 contains both, |z_i|' <= sum_j J_ij |z_j| + D_i with J_ij the largest magnitude of df_i/dx_j and D_i the sum
@@ -20,7 +24,7 @@ integral operator is monotone, maps Z below Z, and all its iterates from |z| upw
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
@@ -52,49 +56,58 @@ class Flow:
     chosen: tuple[tuple[Fraction, Fraction], ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+Known = tuple[list[Form | None], Interval | None, int]
+
+
+@dataclass(slots=True, eq=False)
 class SubStep:
-    """The states at its end, and what is known of the time between."""
+    """The states at its end, and what is known of the time between.
+
+    Of an operation: coefficients in time, of the starts (none: rough); the last one, over the whole sub-step;
+    how far it may be from all that because of chosen values. `describe` finds these where they are asked for.
+    """
 
     flow: Flow
     arithmetic: IntervalArithmetic
     end: list[Form]
     enclosure: list[Interval]  # of everything that the program computes, over the whole sub-step
-    coefficients: list[list[Form | None]]  # by operation: in time, of the starts; empty: rough
-    rest: list[Interval | None]  # and the last one, over the whole sub-step
-    errors: list[int]  # by operation: how far it may be from that because of chosen values
-    basis: InputBasis | None = None  # what `coefficients` are over
-    _series: dict[int, list[Form | None]] = field(default_factory=dict)
+    describe: Callable[[int], Known]
+    basis: InputBasis | None = None  # what coefficients are over
+    finer: Callable[[], SubStep] | None = None  # the same over the symbols of the cell
+    _known: dict[int, Known] = field(default_factory=dict)
+
+    def look_up(self, number: int) -> Known:
+        """Of an operation, over the symbols of the cell."""
+        if number not in self._known:
+            found, rest, error = self.describe(number)
+            if self.basis is not None:
+                found = [expand_form(self.basis, c) for c in found]
+                if number < self.basis.count:
+                    found[:1] = [self.basis.inputs[number]]
+            self._known[number] = found, rest, error
+        return self._known[number]
 
     def series(self, number: int) -> list[Form | None]:
-        """The coefficients of an operation, over the symbols of the cell."""
-        if self.basis is None:
-            return self.coefficients[number]
-        if number not in self._series:
-            found = [expand_form(self.basis, c) for c in self.coefficients[number]]
-            if number < self.basis.count:
-                found[:1] = [self.basis.inputs[number]]
-            self._series[number] = found
-        return self._series[number]
+        return self.look_up(number)[0]
 
     def bound_operation(self, number: int, first: Fraction, last: Fraction) -> Interval:
         """Between two times of the sub-step, by Horner's rule."""
         over = self.enclosure[number]
-        if not self.coefficients[number]:
+        series, rest, error = self.look_up(number)
+        if not series:
             return over
-        bounds = [None if c is None else form_bounds(c) for c in self.series(number)]
-        low, high = _bound_polynomial([*bounds, self.rest[number]], first, last)
-        error = self.errors[number]
+        bounds = [None if c is None else form_bounds(c) for c in series]
+        low, high = _bound_polynomial([*bounds, rest], first, last)
         return meet_intervals((low - error, high + error), over)
 
     def bound_by_ends(self, number: int, first: Fraction, last: Fraction) -> Interval:
         """Both ends as forms, and how far from a line between them: at most (last - first)^2 / 8 of the
         second derivative, whose series has the coefficients (k + 2) (k + 1) c_(k+2)."""
         known = self.bound_operation(number, first, last)
-        series = self.series(number)
+        series, rest, error = self.look_up(number)
         if not series:
             return known
-        every = [*(None if c is None else form_bounds(c) for c in series), self.rest[number]]
+        every = [*(None if c is None else form_bounds(c) for c in series), rest]
         bent = [
             None if c is None else self.arithmetic.scale(c, (k + 1) * (k + 2), 1)
             for k, c in enumerate(every[2:])
@@ -105,11 +118,10 @@ class SubStep:
         share = (last - first) ** 2 / 8
         down, up = (-(-max(x, 0) * share.numerator // share.denominator) for x in (high, -low))
         (a, b), (c, d) = self._bound_moment(number, first), self._bound_moment(number, last)
-        error = self.errors[number]
         return meet_intervals((min(a, c) - down - error, max(b, d) + up + error), known)
 
     def _bound_moment(self, number: int, time: Fraction) -> Interval:
-        series, power = self.series(number), Fraction(1)
+        (series, rest, _), power = self.look_up(number), Fraction(1)
         forms = FormArithmetic(self.arithmetic.bits, len(self.end[0][1]))
         total = forms.enclose_number(0)
         for c in series:
@@ -119,13 +131,26 @@ class SubStep:
                 )
             power *= time
         low, high = form_bounds(total)
-        if (last := self.rest[number]) is not None:
-            a, b = self.arithmetic.scale(last, power.numerator, power.denominator)
+        if rest is not None:
+            a, b = self.arithmetic.scale(rest, power.numerator, power.denominator)
             low, high = low + a, high + b
         return low, high
 
     def decide(self, condition: Condition, first: Fraction, last: Fraction) -> Truth:
         """Is the condition true, or false, at all times between two of the sub-step?"""
+        found = decide_condition(condition, self.enclosure.__getitem__)
+        if found is not None:
+            return found
+        try:
+            found = self._decide_by_series(condition, first, last)
+        except Refused:  # a basis has no room for the coefficients
+            if self.finer is None:
+                raise
+        if found is None and self.finer is not None:
+            found = self.finer().decide(condition, first, last)
+        return found
+
+    def _decide_by_series(self, condition: Condition, first: Fraction, last: Fraction) -> Truth:
         for bound in (self.bound_operation, self.bound_by_ends):
             found = decide_condition(condition, partial(bound, first=first, last=last))
             if found is not None:
@@ -166,7 +191,8 @@ def follow_sub_step(
     count = len(starts)
     if not rough.isdisjoint(flow.derivatives):
         return _hold_interval(flow, exact, starts, values, length)
-    spread, errors = [0] * count, [0] * len(nodes)
+    spread: list[int] = [0] * count
+    gradients: Sequence[Gradient] = ()
     middles: list[Fraction] = [(low + high) / 2 for low, high in flow.chosen]
     if flow.chosen:
         first = count + len(fixed)
@@ -174,19 +200,19 @@ def follow_sub_step(
         gradients = enclose_gradients(nodes, exact, values, choices, rough, moving)
         halves = [(high - low + 1) // 2 + 1 for low, high in chosen]
         spread = _bound_deviation(flow, gradients, halves, first, length, bits)
-        errors = [_bound_change(g, spread, bits) for g in gradients]
     forms = FormArithmetic(bits, len(starts[0][1]) if starts else 0)
     inputs, basis = [*starts, *controls], None
     if not flow.program.finest and forms.count > MANY * len(inputs):
         basis = _give_symbols(inputs)
         inputs = basis.own_forms()
     own = FormArithmetic(bits, len(inputs[0][1]) if inputs else 0)
-    run = _expand(flow, own, [*inputs, *map(own.enclose_number, middles)], (values, choices, rough), order)
+    known = (values, choices, rough)
+    run = _expand(flow, own, [*inputs, *map(own.enclose_number, middles)], known, order)
     rest = _expand(
         flow,
         exact,
         [*enclosure, *fixed, *[exact.enclose_number(m) for m in middles]],
-        (values, choices, rough),
+        known,
         order + 1,
     )
     end = []
@@ -196,16 +222,23 @@ def follow_sub_step(
         if basis is not None:
             change = expand_form(basis, change)
         end.append(widen_form(start if change is None else forms.add(start, change), spread[i]))
-    return SubStep(
-        flow,
-        exact,
-        end,
-        values,
-        [[] if n in rough else run.series[n][:order] for n in range(len(nodes))],
-        [None if n in rough else rest.series[n][order] for n in range(len(nodes))],
-        errors,
-        basis,
-    )
+
+    def describe(run: SeriesRun, number: int) -> Known:
+        if number in rough:
+            return [], None, 0
+        if number >= flow.size:
+            run.catch_up(flow.size)
+            rest.catch_up(flow.size)
+        error = _bound_change(gradients[number], spread, bits) if gradients else 0
+        return run.series[number][:order], rest.series[number][order], error
+
+    def look_closer() -> SubStep:
+        numbers = map(forms.enclose_number, middles)
+        fine = _expand(flow, forms, [*starts, *controls, *numbers], known, order)
+        return SubStep(flow, exact, end, values, partial(describe, fine))
+
+    finer = None if basis is None else look_closer
+    return SubStep(flow, exact, end, values, partial(describe, run), basis, finer)
 
 
 def _give_symbols(inputs: Sequence[Form]) -> InputBasis:
@@ -252,11 +285,11 @@ def _expand(
     known: tuple[list[Interval], dict[int, int], frozenset[int]],
     count: int,
 ) -> SeriesRun:
-    """So many coefficients of every operation, inputs that do not change having one."""
+    """So many coefficients of what derivatives need, inputs that do not change having one."""
     run = SeriesRun(flow.program.nodes, arithmetic, inputs, *known)
     states = len(flow.derivatives)
     for k in range(1, count + 1):
-        run.advance()
+        run.advance(0, flow.size)
         if k == count:
             break
         for i, place in enumerate(flow.derivatives):
@@ -306,15 +339,15 @@ def _hold_interval(
 ) -> SubStep:
     """Where the derivative is not smooth: x(0) + [slowest, fastest] d."""
     forms = FormArithmetic(exact.bits, len(starts[0][1]))
-    end = []
-    count = len(flow.program.nodes)
-    series: list[list[Form | None]] = [[] for _ in range(count)]
-    rest: list[Interval | None] = [None] * count
-    for i, place in enumerate(flow.derivatives):
-        moved = exact.scale(values[place], length.numerator, length.denominator)
-        end.append(forms.add(starts[i], forms.enclose_interval(moved)))
-        series[i], rest[i] = [starts[i]], values[place]
-    return SubStep(flow, exact, end, values, series, rest, [0] * count)
+    moves = [exact.scale(values[place], length.numerator, length.denominator) for place in flow.derivatives]
+    end = [forms.add(x, forms.enclose_interval(by)) for x, by in zip(starts, moves, strict=True)]
+
+    def describe(number: int) -> Known:
+        if number >= len(starts):
+            return [], None, 0
+        return [starts[number]], values[flow.derivatives[number]], 0
+
+    return SubStep(flow, exact, end, values, describe)
 
 
 def _bound_change(gradient: Gradient, spread: Sequence[int], bits: int) -> int:

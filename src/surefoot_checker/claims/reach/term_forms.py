@@ -18,7 +18,7 @@ from ...kernel.strict_json import Refused, limit_bits
 from ...kernel.term import ELEMENTARY, OPERATORS, Term, integer_if_whole, is_number, same_term
 from .affine_form import Form, FormArithmetic, form_bounds, form_size, widen_form
 from .flow_program import LARGEST_EXPONENT, Truth, decide_comparison
-from .interval import Interval, IntervalArithmetic
+from .interval import Interval, IntervalArithmetic, meet_intervals
 
 Value = Any  # a truth value (None: not known), an exact number (int or Fraction) or a Form
 _MOST_DOUBLE = Fraction(1 << 1000)
@@ -102,7 +102,7 @@ class TermForms:
             case "=>":
                 return self._connect("or", (("not", term[1]), term[2]))
             case "<" | "<=" | "=":
-                return self._compare(word, self.value(term[1]), self.value(term[2]))
+                return self._compare(term)
             case "name":
                 found = self.names[term[1]]
                 if type(found) is bool:
@@ -122,7 +122,8 @@ class TermForms:
             known = known and found is not None
         return not decisive if known else None
 
-    def _compare(self, word: str, left: Value, right: Value) -> Truth:
+    def _compare(self, term: Term) -> Truth:
+        word, (left, right) = term[0], (self.value(part) for part in term[1:])
         truths = [x for x in (left, right) if x is None or type(x) is bool]
         if truths:
             if word != "=" or len(truths) < 2:
@@ -130,8 +131,20 @@ class TermForms:
             return None if None in truths else left is right
         if type(left) is not tuple and type(right) is not tuple:
             return bool(OPERATORS[word](left, right))
-        difference = self.arithmetic.subtract(self._as_form(left), self._as_form(right))
-        return decide_comparison(word, form_bounds(difference))
+        difference = form_bounds(self.arithmetic.subtract(self._as_form(left), self._as_form(right)))
+        found = decide_comparison(word, difference)
+        return found if found is not None else self._compare_ranges(term, difference)
+
+    def _compare_ranges(self, term: Term, difference: Interval) -> Truth:
+        """In plain intervals too: where a term bends much these may be narrower than a form."""
+        word, left, right = term
+        if _is_linear(left) and _is_linear(right):
+            return None
+        try:
+            (a, b), (c, d) = self._range(left), self._range(right)
+        except Refused:  # outside of the domain of an operation, which forms are not
+            return None
+        return decide_comparison(word, meet_intervals((a - d, b - c), difference))
 
     def _choose(self, term: Term) -> Value:
         known = self.truth(term[1])
@@ -320,6 +333,19 @@ class TermForms:
         if low == high:
             return int(low)
         return self.arithmetic.enclose_interval((low << self.arithmetic.bits, high << self.arithmetic.bits))
+
+
+def _is_linear(term: Term) -> bool:
+    """Sums and multiples of names, which forms are exact for."""
+    if type(term) is not tuple or term[0] == "name":
+        return True
+    if term[0] in ("+", "-", "negate"):
+        return all(map(_is_linear, term[1:]))
+    return (
+        term[0] == "*"
+        and sum(type(part) is tuple for part in term[1:]) < 2
+        and all(map(_is_linear, term[1:]))
+    )
 
 
 _ROUNDED = frozenset({"+", "-", "*", "/", "^"})

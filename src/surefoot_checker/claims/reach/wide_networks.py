@@ -24,12 +24,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain, compress, repeat
-from operator import add, mul, rshift
+from operator import add, mul, rshift, sub
 
 from ...bounds.packed_vectors import WORD, PackedMatrix, pack_fields, positive_fields, unpack_fields
 from ...kernel.network import ActivationNode, AffineNode, ElementwiseNode, FlatNetwork
 from ...kernel.strict_json import Refused
-from .activation_lines import LINES, SLOPE
+from .activation_lines import SLOPE, Line, activation_lines, line_size
 from .affine_form import Form
 from .network_outputs import InputBasis, PartOutputs, round_input
 from .weighted_rows import LARGEST_FLOAT, Scale, WeightedRows
@@ -39,6 +39,7 @@ FEW = 4  # rows that are not packed
 MOST_CONSTANTS = 16
 LEAST_SHARE = 24  # bits of quotients in fields of one word
 ONE = 1 << SLOPE
+_IDENTITY: Line = (ONE, (0, 0), 0)
 
 
 def is_chain(network: FlatNetwork) -> bool:
@@ -253,26 +254,22 @@ class WideRun:
 
     def activate(self, kind: str, parameters: Sequence[Fraction]) -> None:
         """Slopes for what there is, and a band for each neuron that is not followed exactly."""
-        line_of, bits, count = LINES[kind], self.scale.bits, len(self.columns)
-        slopes, middles, bands, radii, sizes = [], [], [], [], []
-        for centre, width, radius in zip(self.columns[0], self.widths(), self.radii, strict=True):
-            low, high = centre - width, centre + width
-            line = line_of(low, high, bits, parameters)
+        lost = 1 + len(self.columns)
+        centres, widths, before = self.columns[0], self.widths(), self.radii
+        lows, highs = list(map(sub, centres, widths)), list(map(add, centres, widths))
+        found = activation_lines(kind, lows, highs, self.scale.bits, parameters)
+        lines = [line or _IDENTITY for line in found]
+        slopes = [slope for slope, _, _ in lines]
+        middles = [(least + most) >> 1 for _, (least, most), _ in lines]
+        radii = [error for _, _, error in lines]
+        bands = [
+            most - middle + ((abs(slope) * radius >> SLOPE) + lost if slope else 0)
+            for (slope, (_, most), _), middle, radius in zip(lines, middles, before, strict=True)
+        ]
+        sizes = [line_size(line, low, high) for line, low, high in zip(lines, lows, highs, strict=True)]
+        for i, line in enumerate(found):
             if line is None:  # it is what it was
-                slopes.append(ONE)
-                middles.append(0)
-                bands.append(0)
-                radii.append(radius)
-                sizes.append(max(-low, high))
-                continue
-            slope, (least, most), error = line
-            middle = (least + most) >> 1
-            slopes.append(slope)
-            middles.append(middle)
-            bands.append(most - middle + ((slope * radius >> SLOPE) + 1 + count if slope else 0))
-            radii.append(error)
-            bottom, top = (slope * low >> SLOPE) + least, (slope * high >> SLOPE) + 1 + most
-            sizes.append(max(-bottom, top) + error)
+                bands[i], radii[i], sizes[i] = 0, before[i], max(-lows[i], highs[i])
         if any(slope != ONE for slope in slopes):
             self.columns = [
                 list(map(rshift, map(mul, column, slopes), repeat(SLOPE))) for column in self.columns
