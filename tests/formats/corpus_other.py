@@ -63,6 +63,41 @@ def write_sklearn_forest(folder: Path) -> Sample:
     return Sample(path, None, None)
 
 
+def _write_keras(folder: Path, shape: tuple[int, ...], layers: Any) -> Sample:
+    import keras
+    import tensorflow
+    import tf2onnx
+
+    keras.utils.set_random_seed(26)
+    model = keras.Sequential([keras.Input(shape), *layers(keras.layers)])
+
+    @tensorflow.function(input_signature=[tensorflow.TensorSpec((None, *shape), tensorflow.float32)])  # type: ignore
+    def act(x: Any) -> Any:
+        return model(x)
+
+    path = folder / "policy.onnx"
+    made, _ = tf2onnx.convert.from_function(act, act.input_signature, opset=17)
+    path.write_bytes(made.SerializeToString())
+    inputs = np.random.default_rng(27).normal(size=(POINTS, *shape)).astype(np.float32)
+    return Sample(path, inputs.reshape(POINTS, -1), np.asarray(act(inputs)))
+
+
+def write_keras_dense(folder: Path) -> Sample:
+    return _write_keras(
+        folder,
+        (4,),
+        lambda k: [k.Dense(16, "elu"), k.LayerNormalization(), k.Dense(16, "gelu"), k.Dense(3, "tanh")],
+    )
+
+
+def write_keras_convolutions(folder: Path) -> Sample:
+    return _write_keras(
+        folder,
+        (8, 8, 2),
+        lambda k: [k.Conv2D(4, 3, activation="relu"), k.MaxPooling2D(), k.Flatten(), k.Dense(3)],
+    )
+
+
 def write_keras_like(folder: Path) -> Sample:
     """As tf2onnx writes a Keras model: MatMul and Add, channels last, Squeeze and Transpose between."""
     from onnx import TensorProto, helper, numpy_helper

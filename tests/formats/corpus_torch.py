@@ -74,6 +74,25 @@ def chosen() -> Any:
     return Chosen().eval()
 
 
+def actor_critic() -> Any:
+    """Shared layers, then the scores of actions and a value: two outputs."""
+    import torch
+
+    class ActorCritic(torch.nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            nn = torch.nn
+            self.shared = nn.Sequential(nn.Linear(4, 16), nn.Tanh(), nn.Linear(16, 16), nn.Tanh())
+            self.actor, self.critic = nn.Linear(16, 3), nn.Linear(16, 1)
+
+        def forward(self, x: Any) -> Any:
+            shared = self.shared(x)
+            return self.actor(shared), self.critic(shared)
+
+    torch.manual_seed(14)
+    return ActorCritic().eval()
+
+
 def squashed() -> Any:
     """The actor of CleanRL's continuous control: fc1, fc2, fc_mu, scaled by buffers."""
     import torch
@@ -109,7 +128,10 @@ NETWORKS: dict[str, tuple[Callable[[], Any], tuple[int, ...]]] = {
     "convolutions and pools": (convolutional, (1, 8, 8)),
     "embedding": (embedding, (1,)),
     "where, clamp, sign": (chosen, (4,)),
+    "actor and critic": (actor_critic, (4,)),
 }
+# What a user gets who says nothing but the file, and with a batch of any size.
+DEFAULTS = ("Tanh, ReLU", "convolutions and pools", "actor and critic")
 
 
 def random_inputs(name: str, shape: tuple[int, ...]) -> Any:
@@ -123,10 +145,12 @@ def evaluate(network: Any, inputs: Any) -> Any:
     import torch
 
     with torch.no_grad():
-        return network(torch.from_numpy(inputs)).numpy().reshape(len(inputs), -1)
+        found = network(torch.from_numpy(inputs))
+    return (found[0] if isinstance(found, tuple) else found).numpy().reshape(len(inputs), -1)
 
 
-def make_exporter(name: str, *, dynamo: bool) -> Callable[[Path], Sample]:
+def make_exporter(name: str, how: str) -> Callable[[Path], Sample]:
+    """`how`: the exporter ("script", "dynamo"), "default", or "batch": the default one with any batch."""
     make, shape = NETWORKS[name]
 
     def write(folder: Path) -> Sample:
@@ -134,14 +158,23 @@ def make_exporter(name: str, *, dynamo: bool) -> Callable[[Path], Sample]:
 
         network, inputs = make(), random_inputs(name, shape)
         path = folder / "policy.onnx"
-        example = torch.from_numpy(inputs[:1])
-        how: dict[str, Any] = {"dynamo": True} if dynamo else {"dynamo": False, "opset_version": 17}
-        torch.onnx.export(network, (example,), str(path), verbose=False, **how)
-        if dynamo:
+        example = torch.from_numpy(inputs[: 2 if how == "batch" else 1])
+        more: dict[str, Any] = {"dynamo": True} if how == "dynamo" else {}
+        if how == "script":
+            more = {"dynamo": False, "opset_version": 17}
+        if how == "batch":
+            more = {"dynamic_shapes": ({0: torch.export.Dim("batch")},)}
+        output = None
+        if name == "actor and critic":
+            output = "scores"
+            more["output_names"] = ["scores", "value"]
+        torch.onnx.export(network, (example,), str(path), verbose=False, **more)
+        if how != "script":
             weights = Path(f"{path}.data")  # small tensors stay in the model
             assert weights.exists()
             assert weights.stat().st_size or name not in CHAINS
-        return Sample(path, inputs.reshape(POINTS, -1).astype(np.float32), evaluate(network, inputs))
+        outputs = evaluate(network, inputs)
+        return Sample(path, inputs.reshape(POINTS, -1).astype(np.float32), outputs, output=output)
 
     return write
 

@@ -4,6 +4,7 @@ import numpy as np
 from onnx import TensorProto, helper
 from tests.formats.onnx_activation_cases import ACTIVATION_CASES
 from tests.formats.onnx_models import model, node, weights
+from tests.formats.onnx_recurrent_cases import RECURRENT_CASES
 
 W34, W43, B3 = weights(3, 4), weights(4, 3), weights(3, seed=1)
 POSITIVE = np.abs(weights(4, seed=5)) + np.float32(0.5)
@@ -192,3 +193,4 @@ CASES = {
 }
 
 CASES |= ACTIVATION_CASES
+CASES |= RECURRENT_CASES

@@ -18,12 +18,20 @@ Writer = Callable[[Path], Sample]
 WRITERS: dict[str, tuple[str, Writer]] = {
     **{f"SB3 {name}": ("sb3_contrib", corpus_sb3.make_writer(name)) for name in corpus_sb3.MODELS},
     **{
-        f"torch.onnx {name}": ("torch", corpus_torch.make_exporter(name, dynamo=False))
+        f"torch.onnx {name}": ("torch", corpus_torch.make_exporter(name, "script"))
         for name in corpus_torch.NETWORKS
     },
     **{
-        f"torch.onnx dynamo {name}": ("onnxscript", corpus_torch.make_exporter(name, dynamo=True))
+        f"torch.onnx dynamo {name}": ("onnxscript", corpus_torch.make_exporter(name, "dynamo"))
         for name in corpus_torch.NETWORKS
+    },
+    **{
+        f"torch.onnx default, {name}": ("onnxscript", corpus_torch.make_exporter(name, "default"))
+        for name in corpus_torch.DEFAULTS
+    },
+    **{
+        f"torch.onnx default, any batch, {name}": ("onnxscript", corpus_torch.make_exporter(name, "batch"))
+        for name in corpus_torch.DEFAULTS
     },
     **{
         f"torch.onnx {name}": (
@@ -45,6 +53,8 @@ WRITERS: dict[str, tuple[str, Writer]] = {
     "safetensors": ("safetensors", corpus_torch.write_safetensors),
     "skl2onnx MLPRegressor": ("skl2onnx", corpus_other.write_sklearn_regressor),
     "skl2onnx MLPClassifier": ("skl2onnx", corpus_other.write_sklearn_classifier),
+    "tf2onnx Keras, dense": ("tf2onnx", corpus_other.write_keras_dense),
+    "tf2onnx Keras, convolutions": ("tf2onnx", corpus_other.write_keras_convolutions),
     "ONNX in the way of tf2onnx": ("onnxruntime", corpus_other.write_keras_like),
     "ONNX, opset 6": ("onnxruntime", corpus_other.write_opset_6),
 }

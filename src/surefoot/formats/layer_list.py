@@ -100,13 +100,14 @@ def connect_layers(tensors: Mapping[str, Array32 | str], layers: tuple[str, ...]
     if not layers or len(layers) > MOST_LAYERS:
         raise InvalidProblem("the list of layers is empty, or too long", fix=_EXAMPLE, where="layers")
     reading: _Reading | None = None
+    states = _count_memory(tensors, layers)
     for number, text in enumerate(layers):
         with locate_errors(f"layers[{number}]"):
             if not isinstance(text, str) or not text.split():
                 raise InvalidProblem("a layer is no text", fix=_EXAMPLE)
             kind, *arguments = text.split()
             if reading is None:
-                reading = _begin(tensors, kind, arguments, _count_memory(tensors, layers))
+                reading = _begin(tensors, kind, arguments, states)
             reading.signal = _apply_layer(reading, kind, arguments)
     assert reading is not None
     if not reading.builder.nodes:

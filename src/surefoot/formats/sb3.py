@@ -95,7 +95,8 @@ def read_sb3(
     if kind.actions and kind.actions != settings.actions.kind:
         raise InvalidProblem(f"{name} with a {settings.actions.kind} action space", where=f"{where}:data")
     hidden = _hidden_activation(kind, settings, activation, where)
-    recurrent = read_gate_weights(weights, _LSTM, "lstm") if name == "RecurrentPPO" else []
+    with locate_errors(where):
+        recurrent = read_gate_weights(weights, _LSTM, "lstm") if name == "RecurrentPPO" else []
     memory = LayerMemory(settings.observations)
     builder = NetworkBuilder([settings.observations + count_states(recurrent, "lstm")])
     with locate_errors(where):

@@ -126,7 +126,7 @@ class _Memory:
                 continue
             score = Var(self.scores[other].name)
             less = Apply(Op.LT if other < number else Op.LE, (score, own))
-            found.append(less if rival == TRUE else disjunction_of((~rival, less)))
+            found.append(disjunction_of((~rival, less)))
         return conjunction_of(tuple(found))
 
 
