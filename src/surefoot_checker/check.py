@@ -139,8 +139,10 @@ def judge_certificate(
 def _judge_values(certificate: dict[str, Any], places: FileLocations) -> CheckerVerdict:
     """A probability or an expected reward, with bounds of every state of the process."""
     graph = certificate["claim"]["kind"] == "graph"
-    needed, allowed = (_KEYS, frozenset({"closed"})) if graph else (_KEYS | {"values"}, frozenset[str]())
+    needed, allowed = (_KEYS, frozenset({"closed"})) if graph else (_KEYS | {"values"}, frozenset({"outcomes"}))
     data = expect_object(certificate, needed, "certificate", allowed)
+    if data.get("outcomes", "delayed") != "delayed":
+        raise BadCertificate("certificate: `outcomes` are `delayed`, or nothing is said of them")
     known = ("exact", "float32" if graph else "reference")
     if data["arithmetic"] not in known or places.property is not None:
         raise BadCertificate("certificate: about a process, in an arithmetic of such claims, not a file")
@@ -150,7 +152,7 @@ def _judge_values(certificate: dict[str, Any], places: FileLocations) -> Checker
         found = (
             check_graph_claim(data["claim"], data.get("closed"), places)
             if graph
-            else check_process_claim(data["claim"], data["values"], places)
+            else check_process_claim(data["claim"], data["values"], places, delayed="outcomes" in data)
         )
         if found.arithmetic != data["arithmetic"]:
             raise Refused("the arithmetic is `exact` exactly where no network decides")

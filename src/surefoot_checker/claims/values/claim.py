@@ -22,6 +22,7 @@ from ...kernel.strict_json import (
 from ...kernel.untrusted_file import quote_for_message as shown_name
 from ..unsat.query_claim import FileLocations
 from .bound_checks import check_probability_bounds, check_reward_bounds, step_bounded_values
+from .delayed_process import derive_delayed_process
 from .initial_rows import enumerate_initial_rows
 from .model import AutomataModel, build_automata_model
 from .pctl_question import QuantitativeQuery, compile_condition, read_quantitative_query
@@ -49,7 +50,9 @@ class ClaimSummary:
     unsaid: tuple[str, ...]
 
 
-def check_process_claim(claim_data: object, values_data: object, places: FileLocations) -> ClaimSummary:
+def check_process_claim(
+    claim_data: object, values_data: object, places: FileLocations, *, delayed: bool = False
+) -> ClaimSummary:
     """Raises `Refused` unless the value asked for lies between the ends of the claim.
 
     Where the property leaves open whether the least or the greatest value is meant, both are shown, or no
@@ -70,10 +73,15 @@ def check_process_claim(claim_data: object, values_data: object, places: FileLoc
         question = read_quantitative_query(
             asked, optimise, lambda part: compile_condition(part, moves, policy)
         )
-        process = _explore_question(moves, policy, question)
+        if delayed:
+            reduced = derive_delayed_process(moves, policy, asked, question)
+            process, flags = reduced.process, (reduced.left, reduced.right)
+        else:
+            process = _explore_question(moves, policy, question)
+            flags = _judge_states(process, question, model.width)
         if len(sides) == 1 and asked.optimise is None and not _is_chain(process):
             raise Refused("least and greatest differ, and only one of them is shown")
-        shown.append(_start_bounds(process, model, question, data, exactly=exactly))
+        shown.append(_start_bounds(process, question, data, *flags, exactly=exactly))
     bounds = [(least[0], most[1]) for least, most in zip(shown[0], shown[-1], strict=True)]
     what = "the probability" if question.kind == "until" else "the expected reward"
     words = _compare_claim(claim, question.over, bounds)
@@ -207,18 +215,28 @@ def _explore_question(
     return process if question.worth is None else with_state_rewards(process, question.worth)
 
 
-def _start_bounds(
-    process: Process, model: AutomataModel, question: QuantitativeQuery, data: object, *, exactly: bool
-) -> list[Bounds]:
-    """For each start: the bounds that were shown."""
-    rows, width = process.rows, model.width
+def _judge_states(process: Process, question: QuantitativeQuery, width: int) -> tuple[list[bool], list[bool]]:
+    """In which states `left` and `right` hold."""
+    rows = process.rows
     lost = [question.is_lost(row, width) for row in rows]
     right = [
         not gone and bool(question.right(row)) and question.is_counted(row, width)
         for row, gone in zip(rows, lost, strict=True)
     ]
-    left = [not gone and bool(question.left(row)) for row, gone in zip(rows, lost, strict=True)]
-    infinite = [False] * len(rows)
+    return [not gone and bool(question.left(row)) for row, gone in zip(rows, lost, strict=True)], right
+
+
+def _start_bounds(
+    process: Process,
+    question: QuantitativeQuery,
+    data: object,
+    left: list[bool],
+    right: list[bool],
+    *,
+    exactly: bool,
+) -> list[Bounds]:
+    """For each start: the bounds that were shown."""
+    infinite = [False] * len(process.rows)
     if question.steps is not None:
         if data is not None:
             raise BadCertificate("values: none are needed, so many steps are computed")

@@ -64,6 +64,7 @@ class JointTransitions:
         self._slots = [p for p in model.places if p is not None]
         self._places: dict[Row, _Place] = {}
         self._steps: dict[tuple[tuple[Edge, ...], str | None], ModelStep] = {}
+        self._together: dict[tuple[tuple[Edge, ...], ...], list[ModelStep]] = {}
 
     def enabled_steps(self, row: Row) -> list[ModelStep]:
         """Every joint step whose guards hold."""
@@ -78,6 +79,14 @@ class JointTransitions:
             ]
             return [step for _, step in self._combine_edges(ready)]
         return [step for needs, step in place.steps if all(map(holds.__getitem__, needs))]
+
+    def combine_ready(self, ready: list[list[Edge]]) -> list[ModelStep]:
+        """The joint steps of these edges, by component, whose guards hold."""
+        key = tuple(map(tuple, ready))
+        if (found := self._together.get(key)) is None:
+            steps = self._combine_edges([[(edge, None) for edge in edges] for edges in ready])
+            found = self._together[key] = [step for _, step in steps]
+        return found
 
     def _place(self, locations: Row) -> _Place:
         model = self.model
@@ -179,7 +188,7 @@ class JointTransitions:
                 targets[place] = part.target
         at_once = len({u.index for u in updates}) <= 1 and not any(u.path for u in updates)
         if not at_once or len({u.variable for u in updates}) < len(updates):
-            return lambda row: self._one_by_one(row, updates, targets)
+            return lambda row: self.write_in_order(row, updates, targets)
         if not late:
             return self._at_once(updates, targets)
         compiled: list[Function] = []
@@ -189,7 +198,7 @@ class JointTransitions:
             nonlocal met
             if met < _OFTEN:
                 met += 1
-                return self._one_by_one(row, updates, targets)
+                return self.write_in_order(row, updates, targets)
             if not compiled:
                 compiled.append(self._at_once(updates, targets))
             following: Row = compiled[0](row)
@@ -216,7 +225,7 @@ class JointTransitions:
             return range_check_syntax(made.node, kind[1], kind[2], fits, code)
         return code.call(fits, [made.node])
 
-    def _one_by_one(self, row: Row, updates: Sequence[Update], targets: dict[int, int]) -> Row:
+    def write_in_order(self, row: Row, updates: Sequence[Update], targets: dict[int, int]) -> Row:
         """Updates in the order of their indices, each written into what is there."""
         function, slots = self.model.function, self.model.slots
         after = list(row)
