@@ -24,9 +24,10 @@ from surefoot.problem.problem import Problem
 from surefoot.query.markov import Markov
 
 _FEW = 200  # states after which the two are compared
+_MOST_STARTS = 50  # each is kept as it is
 _LOOKING = 0.5  # seconds for that
 _MOMENT = 2.0  # seconds for what is worth it, before anything is compiled
-_SHARE = 0.5  # of the time that is left, if there are very many states without
+_SHARE, _AT_MOST = 0.5, 100.0  # of the time that is left, and seconds, if there are very many without
 
 
 def begin_delayed(
@@ -34,7 +35,9 @@ def begin_delayed(
 ) -> DelayedExplorer | None:
     """The search with open outcomes, perhaps done, or None where it is not worth it. `plain`: the first
     states without."""
-    if not may_delay(problem) or delayed_objection(problem, question) is not None:
+    if not may_delay(problem) or len(plain.initial) > _MOST_STARTS:
+        return None
+    if delayed_objection(problem, question) is not None:
         return None
     try:
         search = DelayedExplorer(build_delayed_model(problem, question))
@@ -49,14 +52,14 @@ def begin_delayed(
 def continue_delayed(search: DelayedExplorer, limits: ExplorationLimits) -> bool:
     """Is it done within its share of the time?"""
     try:
-        return search.advance(replace(limits, budget=limits.budget.part(_SHARE)))
+        return search.advance(_limits_for(limits, min(_AT_MOST, _SHARE * limits.budget.remaining()), None))
     except (SurefootError, DelayedGaveUp):
         return False
 
 
 def _limits_for(limits: ExplorationLimits, seconds: float, states: int | None) -> ExplorationLimits:
-    left = limits.budget.remaining()
-    part = limits.budget.part(min(1.0, seconds / left)) if left > 0 else limits.budget
+    clock = limits.budget
+    part = replace(clock, seconds=min(clock.seconds, clock.elapsed_seconds() + seconds))
     known = [n for n in (limits.max_states, states) if n is not None]
     return replace(limits, budget=part, max_states=min(known) if known else None)
 

@@ -94,6 +94,7 @@ class JointTransitionCache:
         self._of_ready: dict[ReadyEdges, tuple[JointTransition, ...]] = {}
         self._of_plan: dict[int, tuple[JointDestination, ...]] = {}
         self._of_outcome: dict[tuple[int, int, int], _EdgeOutcome] = {}
+        self._of_edge: dict[int, str] = {}  # flaws of constant probabilities, by the identity of the edge
         self._tables = [
             (layout.places[n] or 0, layout.places[n] is not None, self._by_location(n))
             for n in range(len(environment.components))
@@ -259,8 +260,12 @@ class JointTransitionCache:
         return known
 
     def _flaw(self, edges: list[Edge]) -> str:
-        numbers = [[Fraction(self._closure(o.probability)(())) for o in edge.outcomes] for edge in edges]
-        return next((flaw for several in numbers if (flaw := _not_a_distribution(several))), "")
+        """What is wrong with constant probabilities; an edge takes part in many joint steps."""
+        for edge in edges:
+            if id(edge) not in self._of_edge:
+                shares = [Fraction(self._closure(o.probability)(())) for o in edge.outcomes]
+                self._of_edge[id(edge)] = _not_a_distribution(shares)
+        return next((flaw for edge in edges if (flaw := self._of_edge[id(edge)])), "")
 
     def _ending(
         self, transition: Transition, picks: tuple[int, ...], constant: bool

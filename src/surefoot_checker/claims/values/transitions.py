@@ -18,7 +18,7 @@ from .term import Function, Row
 from .term_code import INTEGER, compile_next_row, range_check_syntax
 
 MOST_CHOSEN = 100_000
-_MANY = 5000  # ways to combine edges that are written out for one place
+_MANY = 64  # ways to combine edges that are written out for one place
 _NOTHING, _ONE = Fraction(0), Fraction(1)
 _FEW = 16  # outcomes of a step that are compiled at once
 _OFTEN = 16  # how many times another outcome is met before it is compiled: that takes as long
@@ -48,6 +48,28 @@ class ModelStep:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class FactoredStep:
+    """A step whose edges draw and write independently: by edge and outcome, what is written.
+
+    So a value is computed once for each outcome of an edge, and not for each combination of outcomes.
+    """
+
+    edges: tuple[tuple[tuple[tuple[int, Function], ...], ...], ...]
+
+    def rows_after(self, row: Row) -> list[Row]:
+        """The next states, in the order of the product of the outcomes."""
+        found = [list(row)]
+        for outcomes in self.edges:
+            written = [[(slot, value(row)) for slot, value in writes] for writes in outcomes]
+            if len(written) > 1:
+                found = [list(before) for before in found for _ in written]
+            for place, after in enumerate(found):
+                for slot, value in written[place % len(written)]:
+                    after[slot] = value
+        return [tuple(after) for after in found]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class _Place:
     """What may happen in one combination of locations."""
 
@@ -64,6 +86,7 @@ class JointTransitions:
         self._slots = [p for p in model.places if p is not None]
         self._places: dict[Row, _Place] = {}
         self._steps: dict[tuple[tuple[Edge, ...], str | None], ModelStep] = {}
+        self._written: dict[Outcome, tuple[tuple[int, Function], ...]] = {}
         self._together: dict[tuple[tuple[Edge, ...], ...], list[ModelStep]] = {}
 
     def enabled_steps(self, row: Row) -> list[ModelStep]:
@@ -135,6 +158,40 @@ class JointTransitions:
         if (found := self._steps.get((edges, label))) is None:
             found = self._steps[edges, label] = ModelStep(edges, label)
         return found
+
+    def factor(self, step: ModelStep) -> tuple[int, tuple[int, ...], FactoredStep] | None:
+        """The step edge by edge, with the weights of the product; None: not many outcomes, or not so simple."""
+        outcomes = [o for edge in step.edges for o in edge.outcomes]
+        if prod(len(edge.outcomes) for edge in step.edges) <= _FEW:
+            return None
+        updates = [u for o in outcomes for u in o.updates]
+        written = [{u.variable for o in edge.outcomes for u in o.updates} for edge in step.edges]
+        if len({u.index for u in updates}) > 1 or any(u.path for u in updates):
+            return None
+        if sum(map(len, written)) > len(set().union(*written)):
+            return None
+        if any(len({u.variable for u in o.updates}) < len(o.updates) for o in outcomes):
+            return None
+        if any(edge.chosen or edge.assuming is not True for edge in step.edges):
+            return None
+        known = [[self.model.syntax(o.probability) for o in edge.outcomes] for edge in step.edges]
+        if not all(share.constant and share.value for several in known for share in several):
+            return None
+        unit, weights, edges = 1, [1], []
+        for edge, several in zip(step.edges, known, strict=True):
+            of_edge, own = probabilities_to_weights([_probability(share.value) for share in several])
+            unit, weights = unit * of_edge, [before * weight for before in weights for weight in own]
+            edges.append(tuple(self._writes(edge, outcome) for outcome in edge.outcomes))
+        return unit, tuple(weights), FactoredStep(tuple(edges))
+
+    def _writes(self, edge: Edge, outcome: Outcome) -> tuple[tuple[int, Function], ...]:
+        if outcome not in self._written:
+            model = self.model
+            found = [(model.slots[u.variable], model.code.function(self._fitting(u))) for u in outcome.updates]
+            if (place := model.places[model.component_of[edge]]) is not None:
+                found.append((place, lambda _, target=outcome.target: target))  # type: ignore[misc]
+            self._written[outcome] = tuple(found)
+        return self._written[outcome]
 
     def prepare(self, step: ModelStep) -> None:
         """Work out the outcomes of a step, once; constant probabilities must sum to 1."""
