@@ -22,7 +22,11 @@ from surefoot.term.term import TRUE, Apply, Const, Op, Term, Var, conjunction_of
 from surefoot.term.value_types import Bool, Int
 
 T, COINS = Var("t"), tuple(Var(f"c{n}") for n in range(4))
-SHARES = ((Fraction(1, 2),) * 2, (Fraction(1, 3), Fraction(2, 3)), (Fraction(1, 4), Fraction(1, 4), Fraction(1, 2)))
+SHARES = (
+    (Fraction(1, 2),) * 2,
+    (Fraction(1, 3), Fraction(2, 3)),
+    (Fraction(1, 4), Fraction(1, 4), Fraction(1, 2)),
+)
 
 
 def coin_value(rng: Random) -> Term:
@@ -87,16 +91,28 @@ def clocked(rng: Random) -> Environment:
     if rng.random() < 0.8:
         edges.append(Edge("here", None, equal(T, last), outcomes=(Outcome(Const(1), end),)))
     components = [Component("clock", tuple(edges))]
-    vectors = [Synchronisation(("tick", *(("tick",) if rng.random() < 0.8 else (None,))), "tick")] if many else []
+    vectors = (
+        [Synchronisation(("tick", *(("tick",) if rng.random() < 0.8 else (None,))), "tick")] if many else []
+    )
     if many:
-        flips = tuple(Outcome(Const(s), (Update(B, Const(n == 0)),)) for n, s in enumerate(rng.choice(SHARES[:2])))
-        other = [Edge("here", "tick", guard, outcomes=flips) for guard in rng.choice(((TRUE,), (B, ~B), (B,)))]
+        flips = tuple(
+            Outcome(Const(s), (Update(B, Const(n == 0)),)) for n, s in enumerate(rng.choice(SHARES[:2]))
+        )
+        other = [
+            Edge("here", "tick", guard, outcomes=flips) for guard in rng.choice(((TRUE,), (B, ~B), (B,)))
+        ]
         components.append(Component("other", tuple(other)))
-    kinds = (Variable("t", Int(0, last)), Variable("b", Bool()), *(Variable(c.name, Int(0, 2)) for c in COINS))
+    kinds = (
+        Variable("t", Int(0, last)),
+        Variable("b", Bool()),
+        *(Variable(c.name, Int(0, 2)) for c in COINS),
+    )
     start = [equal(T, 0), ~B, *(equal(c, 0) for c in COINS)]
     if rng.random() < 0.3:
         start[2] = COINS[0] <= 1
-    return Environment("clocked", kinds, conjunction_of(tuple(start)), tuple(components), synchronisations=tuple(vectors))
+    return Environment(
+        "clocked", kinds, conjunction_of(tuple(start)), tuple(components), synchronisations=tuple(vectors)
+    )
 
 
 def question(rng: Random, of_coins: bool) -> Property:
@@ -110,7 +126,7 @@ def question(rng: Random, of_coins: bool) -> Property:
         worth = rng.choice(("cost", "cost", "steps", ite(asked(), 1, 0)))
         return Expected(worth, final, None, optimise, steps=steps)
     bounds = () if steps is None else (Bound(None, Const(steps)),)
-    return Probability(Path(rng.choice("FUGWRF"), asked(), final, bounds), None, optimise)
+    return Probability(Path(rng.choice("FUGWRF"), final, asked(), bounds), None, optimise)
 
 
 def problem(seed: int) -> Problem:
@@ -125,5 +141,3 @@ def problem(seed: int) -> Problem:
     world = random_environments.environment(rng, free=rng.random() < 0.1)
     policies = [random_environments.policy(rng) for _ in range(1)]
     return Problem(f"random-{seed}", world, policies[0], question(rng, False))
-
-

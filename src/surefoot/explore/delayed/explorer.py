@@ -203,9 +203,7 @@ class DelayedExplorer:
                 (made,) = self.decide([state.row], [own])
                 near_tie, stalled = made.near_tie, made.decision.stalls
                 picked = made.decision.actions
-                enabled = tuple(
-                    t for t, a in zip(enabled, actions, strict=True) if a is None or a in picked
-                )
+                enabled = tuple(t for t, a in zip(enabled, actions, strict=True) if a is None or a in picked)
         if len(enabled) > 1 and state.sources:
             return 0
         worth = Fraction(0)
@@ -283,7 +281,9 @@ class DelayedExplorer:
             {"left": ranks != LOST, "right": ranks == GOAL},
             nothing,
         )
-        quantities = {} if reward is None or isinstance(reward, str) else {"reward": freeze_array(worth, np.int32)}
+        quantities = (
+            {} if reward is None or isinstance(reward, str) else {"reward": freeze_array(worth, np.int32)}
+        )
         choices = len(growing.transition)
         bytes_each = (growing.bytes() + 200 * count) / max(count, 1)
         return ExploredModel(

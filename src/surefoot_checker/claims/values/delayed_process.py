@@ -390,4 +390,3 @@ def _not_negative(amount: Fraction) -> Fraction:
     if amount < 0:
         raise Refused("a reward below 0, which is not looked at where outcomes stay open")
     return amount
-

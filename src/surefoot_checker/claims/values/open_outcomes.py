@@ -174,7 +174,9 @@ class OpenTerms:
 
     def __init__(self, model: AutomataModel) -> None:
         self._model = model
-        self._known: dict[int, tuple[Term, OpenTerm]] = {}  # with the term, so that its identity stays its own
+        self._known: dict[
+            int, tuple[Term, OpenTerm]
+        ] = {}  # with the term, so that its identity stays its own
 
     def of(self, term: Term) -> OpenTerm:
         if (found := self._known.get(id(term))) is None:
@@ -219,7 +221,9 @@ def normal_state(
         varying = [s for s in mine if any(v != open_entries[s].values[0] for v in open_entries[s].values)]
         if varying:
             columns: dict[Row, Fraction] = {}
-            for column, share in zip(zip(*(open_entries[s].values for s in varying)), probabilities, strict=True):
+            for column, share in zip(
+                zip(*(open_entries[s].values for s in varying)), probabilities, strict=True
+            ):
                 columns[column] = columns.get(column, Fraction(0)) + share
             sources.append((tuple(varying), tuple(sorted(columns.items()))))
     return OpenState(tuple(whole), tuple(sorted(sources)))

@@ -214,5 +214,3 @@ def _few_values(kind: Kind) -> range | tuple[bool, ...]:
     if kind[0] == "integer" and None not in kind:
         return range(kind[1], kind[2] + 1)
     return range(0)
-
-

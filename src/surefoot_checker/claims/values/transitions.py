@@ -187,7 +187,9 @@ class JointTransitions:
     def _writes(self, edge: Edge, outcome: Outcome) -> tuple[tuple[int, Function], ...]:
         if outcome not in self._written:
             model = self.model
-            found = [(model.slots[u.variable], model.code.function(self._fitting(u))) for u in outcome.updates]
+            found = [
+                (model.slots[u.variable], model.code.function(self._fitting(u))) for u in outcome.updates
+            ]
             if (place := model.places[model.component_of[edge]]) is not None:
                 found.append((place, lambda _, target=outcome.target: target))  # type: ignore[misc]
             self._written[outcome] = tuple(found)
