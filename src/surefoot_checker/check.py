@@ -139,8 +139,8 @@ def judge_certificate(
 def _judge_values(certificate: dict[str, Any], places: FileLocations) -> CheckerVerdict:
     """A probability or an expected reward, with bounds of every state of the process."""
     graph = certificate["claim"]["kind"] == "graph"
-    needed, allowed = (_KEYS, frozenset({"closed"})) if graph else (_KEYS | {"values"}, frozenset({"outcomes"}))
-    data = expect_object(certificate, needed, "certificate", allowed)
+    needed, allowed = (_KEYS, {"closed"}) if graph else (_KEYS | {"values"}, {"outcomes"})
+    data = expect_object(certificate, needed, "certificate", frozenset(allowed))
     if data.get("outcomes", "delayed") != "delayed":
         raise BadCertificate("certificate: `outcomes` are `delayed`, or nothing is said of them")
     known = ("exact", "float32" if graph else "reference")

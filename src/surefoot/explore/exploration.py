@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Literal, TypeAlias
 
 from surefoot.errors import Unsupported
-from surefoot.explore.emit.state_packing import CompileObjection
-from surefoot.explore.explored_model import ExploredModel
-from surefoot.explore.interpret.interpreter import Interpreter
 from surefoot.explore.delayed.choose import begin_delayed, continue_delayed
 from surefoot.explore.delayed.explorer import DelayedExplorer, DelayedGaveUp
 from surefoot.explore.delayed.model import DelayedQuestion, build_delayed_model, delayed_objection
+from surefoot.explore.emit.state_packing import CompileObjection
+from surefoot.explore.explored_model import ExploredModel
+from surefoot.explore.interpret.interpreter import Interpreter
 from surefoot.explore.limits import ExplorationLimits
 from surefoot.explore.llvm.explorer import CompiledExplorer, MachineGaveUp
 from surefoot.problem.problem import Problem

@@ -18,9 +18,9 @@ from surefoot.engines.explicit.subproblem import Subproblem, build_subproblem
 from surefoot.engines.pctl_question import PctlQuestion, pctl_question
 from surefoot.engines.process_certificate import encode_bounds, process_certificate
 from surefoot.engines.start_filters import TABLES, End, count_starts, fold_start_bounds, select_starts
+from surefoot.explore.delayed.model import DelayedQuestion
 from surefoot.explore.exploration import explore_problem
 from surefoot.explore.explored_model import ExploredModel, States
-from surefoot.explore.delayed.model import DelayedQuestion
 from surefoot.explore.limits import TIME
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Never, Probability

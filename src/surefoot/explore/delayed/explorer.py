@@ -20,14 +20,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from surefoot.explore.explored_model import ExploredModel
-from surefoot.explore.initial_states import initial_rows
-from surefoot.explore.interpret.markov_builder import MarkovBuilder, freeze_array
 from surefoot.explore.delayed.lazy_term import Open, evaluate_lazily
 from surefoot.explore.delayed.model import DelayedModel
 from surefoot.explore.delayed.reduced_state import ReducedState, Source, Table
 from surefoot.explore.delayed.relevance import LazyEdge
 from surefoot.explore.delayed.step import Distribution, Taken, take_step
+from surefoot.explore.explored_model import ExploredModel
+from surefoot.explore.initial_states import initial_rows
+from surefoot.explore.interpret.markov_builder import MarkovBuilder, freeze_array
 from surefoot.explore.limits import ExplorationLimits
 from surefoot.explore.number_table import NumberTable
 from surefoot.explore.policy_decisions import compile_policy

@@ -1,13 +1,13 @@
-"""A problem made ready for exploration with open outcomes: its edges, its question, and what is not covered."""
+"""A problem made ready for exploration with open outcomes: edges, question, and what is not covered."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from surefoot.explore.interpret.updates import CompiledUpdate, compile_update
 from surefoot.explore.delayed.lazy_term import LazyTerm, compile_lazy_term
 from surefoot.explore.delayed.relevance import LazyEdge, LazyOutcome, LazyUpdate, Relevance
+from surefoot.explore.interpret.updates import CompiledUpdate, compile_update
 from surefoot.explore.policy_decisions import variables_read
 from surefoot.explore.row_layout import RowLayout, row_layout
 from surefoot.explore.state_conditions import locate_by_number
@@ -16,7 +16,7 @@ from surefoot.problem.policy import Choose, NeuralPolicy, OraclePolicy, Shielded
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import counts_steps
 from surefoot.term.reserved_names import is_reserved
-from surefoot.term.term import TRUE, Const, Term, free_names, split_target
+from surefoot.term.term import TRUE, Term, free_names, split_target
 from surefoot.term.traverse import map_variables
 from surefoot.term.value_types import Arithmetic
 

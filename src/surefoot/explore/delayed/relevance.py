@@ -69,7 +69,7 @@ def default_value(kind: ValueType) -> Any:
 
 @dataclass(slots=True, eq=False)
 class Relevance:
-    """`asked`: terms of the question; `goal`: one of them that is lost where it is false for ever, or None."""
+    """`asked`: terms of the question; `goal`: one of them that is lost where it is false for ever."""
 
     layout: RowLayout
     edges: tuple[LazyEdge, ...]

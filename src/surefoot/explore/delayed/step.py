@@ -13,11 +13,11 @@ from fractions import Fraction
 from itertools import product
 from typing import Any, NamedTuple
 
-from surefoot.explore.interpret.updates import CompiledUpdate, apply_ordered_updates, has_simple_updates
 from surefoot.explore.delayed.lazy_term import LazyTerm, Open, evaluate_lazily
 from surefoot.explore.delayed.model import DelayedModel
 from surefoot.explore.delayed.reduced_state import ReducedState, Table, canonical_state
 from surefoot.explore.delayed.relevance import LazyEdge, LazyOutcome
+from surefoot.explore.interpret.updates import CompiledUpdate, apply_ordered_updates, has_simple_updates
 from surefoot.term.evaluate import Undefined
 
 Entries = Mapping[int, Any]  # slot -> value or table

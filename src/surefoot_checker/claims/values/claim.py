@@ -24,7 +24,7 @@ from ..unsat.query_claim import FileLocations
 from .bound_checks import check_probability_bounds, check_reward_bounds, step_bounded_values
 from .delayed_process import derive_delayed_process
 from .initial_rows import enumerate_initial_rows
-from .model import AutomataModel, build_automata_model
+from .model import build_automata_model
 from .pctl_question import QuantitativeQuery, compile_condition, read_quantitative_query
 from .policy import ClaimedPolicy, build_claimed_policy
 from .state_space import MOST_STATES, Process, explore_reachable, with_state_rewards

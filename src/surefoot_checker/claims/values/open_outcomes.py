@@ -221,9 +221,8 @@ def normal_state(
         varying = [s for s in mine if any(v != open_entries[s].values[0] for v in open_entries[s].values)]
         if varying:
             columns: dict[Row, Fraction] = {}
-            for column, share in zip(
-                zip(*(open_entries[s].values for s in varying)), probabilities, strict=True
-            ):
+            each = zip(*(open_entries[s].values for s in varying), strict=True)
+            for column, share in zip(each, probabilities, strict=True):
                 columns[column] = columns.get(column, Fraction(0)) + share
             sources.append((tuple(varying), tuple(sorted(columns.items()))))
     return OpenState(tuple(whole), tuple(sorted(sources)))

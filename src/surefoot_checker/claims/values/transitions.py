@@ -160,7 +160,7 @@ class JointTransitions:
         return found
 
     def factor(self, step: ModelStep) -> tuple[int, tuple[int, ...], FactoredStep] | None:
-        """The step edge by edge, with the weights of the product; None: not many outcomes, or not so simple."""
+        """The step edge by edge, with the weights of the product; None: few outcomes, or not so simple."""
         outcomes = [o for edge in step.edges for o in edge.outcomes]
         if prod(len(edge.outcomes) for edge in step.edges) <= _FEW:
             return None
