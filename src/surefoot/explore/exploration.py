@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Literal, TypeAlias
 
@@ -16,13 +16,17 @@ from surefoot.explore.interpret.interpreter import Interpreter
 from surefoot.explore.limits import ExplorationLimits
 from surefoot.explore.llvm.explorer import CompiledExplorer, MachineGaveUp
 from surefoot.problem.problem import Problem
-from surefoot.term.term import FALSE, Term
+from surefoot.term.term import FALSE, Apply, Term
+from surefoot.term.traverse import fold_term, is_constant_array
 from surefoot.work.budget import Budget
 from surefoot.work.machine.jit import cache_folder
 
 _FEW = 200  # states that are interpreted before anything is compiled,
 _FEW_OUTCOMES = 20_000  # or outcomes: a single state may have very many
-_MANY = 1_000_000  # states that machine code explores sooner than open outcomes are followed up
+_COMPILED = 5  # edges whose guards are looked at while one node of a term is compiled
+_MOST_INTERPRETED = 2_000
+_MANY = 1_000_000  # states that machine code explores sooner than open outcomes are followed up,
+_BEFORE_DELAYED = 0.3  # and its share of the time until then
 Tier: TypeAlias = Literal["auto", "interpreter", "llvm", "delayed"]
 _Arguments: TypeAlias = tuple[Problem, Mapping[str, Term], Mapping[str, Term], tuple[str, ...], Term, Term]
 
@@ -69,8 +73,10 @@ def _explore_by_tier(
         return _explore_delayed(limits, asked, question)
     begun: DelayedExplorer | None = None
     if tier == "auto":
-        most = _FEW if limits.max_states is None else min(_FEW, limits.max_states)
-        few = Interpreter(*asked).explore_states(replace(limits, max_states=most, max_outcomes=_FEW_OUTCOMES))
+        worth = _states_to_interpret(asked[0], asked[3])
+        most = worth if limits.max_states is None else min(worth, limits.max_states)
+        outcomes = _FEW_OUTCOMES * worth // _FEW
+        few = Interpreter(*asked).explore_states(replace(limits, max_states=most, max_outcomes=outcomes))
         if few.why_cut == "":
             return few
         if why := limits.limit_reached(few.markov.states, 0):  # the limit that was asked for
@@ -97,6 +103,30 @@ def _explore_by_tier(
     return Interpreter(*asked).explore_states(limits)
 
 
+def _states_to_interpret(problem: Problem, rewards: tuple[str, ...]) -> int:
+    """How many states are interpreted in the time that it takes to compile the model.
+
+    What is compiled are the terms of all edges, written out; what a state costs are the guards of all edges.
+    """
+    sizes: dict[int, int] = {}
+    edges = [edge for component in problem.environment.components for edge in component.edges]
+    size = 0
+    for outcome in (o for edge in edges for o in edge.outcomes):
+        terms = [outcome.probability, *(u.value for u in outcome.updates)]
+        terms += [amount for name, amount in outcome.rewards if name in rewards]
+        size += sum(_written_size(term, sizes) for term in terms)
+    return min(max(_FEW, _COMPILED * size // max(1, len(edges))), _MOST_INTERPRETED)
+
+
+def _written_size(term: Term, known: dict[int, int]) -> int:
+    """Nodes of a term where each part stands in every place in which it occurs; a table counts as one."""
+
+    def arguments(part: Apply, _: list[int]) -> Iterator[Term]:
+        return iter(()) if is_constant_array(part) else iter(part.args)
+
+    return fold_term(term, lambda _: 1, lambda _, parts: 1 + sum(parts), arguments, known)
+
+
 def _explore_compiled(
     asked: _Arguments, limits: ExplorationLimits, begun: DelayedExplorer | None
 ) -> ExploredModel:
@@ -104,7 +134,9 @@ def _explore_compiled(
     machine = CompiledExplorer(*asked, cache_folder())
     if begun is None or (limits.max_states is not None and limits.max_states <= _MANY):
         return machine.explore_states(limits)
-    first = machine.explore_states(replace(limits, max_states=_MANY))
+    first = machine.explore_states(
+        replace(limits, max_states=_MANY, budget=limits.budget.part(_BEFORE_DELAYED))
+    )
     if first.why_cut == "" or limits.budget.is_spent():
         return first
     if continue_delayed(begun, limits):

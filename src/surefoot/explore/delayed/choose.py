@@ -1,8 +1,8 @@
 """When open outcomes are worth it: a look at the first states, with and without them.
 
 A state with open outcomes costs a thousand times what machine code takes for one. So a search with them goes
-on only if it comes as deep with at most half of the states, first for a moment, then, if there are very many
-states without, for its share of the time.
+on only if it comes as deep with at most half of the states: first for some states, then, if there are very
+many without, for its share of the time.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from surefoot.query.markov import Markov
 
 _FEW = 200  # states after which the two are compared
 _MOST_STARTS = 50  # each is kept as it is
-_LOOKING = 0.5  # seconds for that
-_MOMENT = 2.0  # seconds for what is worth it, before anything is compiled
+_MORE = 2_000  # states of a search that is worth it, before anything is compiled
+_PART = 0.2  # of the time, at most, for each of these
 _SHARE, _AT_MOST = 0.5, 100.0  # of the time that is left, and seconds, if there are very many without
 
 
@@ -41,9 +41,9 @@ def begin_delayed(
         return None
     try:
         search = DelayedExplorer(build_delayed_model(problem, question))
-        if not search.advance(_limits_for(limits, _LOOKING, _FEW)) and not _is_worth_it(search, plain):
+        if not search.advance(_limits_for(limits, _PART, _FEW)) and not _is_worth_it(search, plain):
             return None
-        search.advance(_limits_for(limits, _MOMENT, None))
+        search.advance(_limits_for(limits, _PART, _MORE))
     except (SurefootError, DelayedGaveUp):  # whatever it is, another tier says it better
         return None
     return search
@@ -51,17 +51,19 @@ def begin_delayed(
 
 def continue_delayed(search: DelayedExplorer, limits: ExplorationLimits) -> bool:
     """Is it done within its share of the time?"""
+    clock = limits.budget
+    seconds = min(clock.seconds, clock.elapsed_seconds() + _AT_MOST)
+    part = replace(limits, budget=replace(clock, seconds=seconds))
     try:
-        return search.advance(_limits_for(limits, min(_AT_MOST, _SHARE * limits.budget.remaining()), None))
+        return search.advance(_limits_for(part, _SHARE, None))
     except (SurefootError, DelayedGaveUp):
         return False
 
 
-def _limits_for(limits: ExplorationLimits, seconds: float, states: int | None) -> ExplorationLimits:
-    clock = limits.budget
-    part = replace(clock, seconds=min(clock.seconds, clock.elapsed_seconds() + seconds))
+def _limits_for(limits: ExplorationLimits, share: float, states: int | None) -> ExplorationLimits:
+    """This share of the time, and so many states."""
     known = [n for n in (limits.max_states, states) if n is not None]
-    return replace(limits, budget=part, max_states=min(known) if known else None)
+    return replace(limits, budget=limits.budget.part(share), max_states=min(known) if known else None)
 
 
 def _is_worth_it(search: DelayedExplorer, plain: Markov) -> bool:

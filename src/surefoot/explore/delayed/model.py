@@ -108,13 +108,13 @@ class _Builder:
 
     def __init__(self, environment: Environment, layout: RowLayout, reward: str | None) -> None:
         self._environment, self._layout, self._reward = environment, layout, reward
-        self._terms: dict[Term, LazyTerm] = {}
+        self._terms: dict[int, tuple[Term, LazyTerm]] = {}  # by identity, which lasts as long as the term
         self.writes: dict[LazyOutcome, tuple[CompiledUpdate, ...]] = {}
 
     def _term(self, term: Term) -> LazyTerm:
-        if term not in self._terms:
-            self._terms[term] = compile_lazy_term(term, self._layout)
-        return self._terms[term]
+        if (found := self._terms.get(id(term))) is None:
+            found = self._terms[id(term)] = term, compile_lazy_term(term, self._layout)
+        return found[1]
 
     def edge(self, component: int, number: int) -> LazyEdge:
         part = self._environment.components[component]

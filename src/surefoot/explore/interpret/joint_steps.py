@@ -94,7 +94,7 @@ class JointTransitionCache:
         self._of_ready: dict[ReadyEdges, tuple[JointTransition, ...]] = {}
         self._of_plan: dict[int, tuple[JointDestination, ...]] = {}
         self._of_outcome: dict[tuple[int, int, int], _EdgeOutcome] = {}
-        self._of_term: dict[int, tuple[Term, Closure]] = {}  # with the term, so that its identity stays its own
+        self._of_term: dict[int, tuple[Term, Closure]] = {}  # by the identity of the term, which is kept
         self._of_edge: dict[int, str] = {}  # flaws of constant probabilities, by the identity of the edge
         self._tables = [
             (layout.places[n] or 0, layout.places[n] is not None, self._by_location(n))

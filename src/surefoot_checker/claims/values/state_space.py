@@ -180,10 +180,10 @@ def explore_reachable(
             for step in steps:
                 if (plan := found.plan(step)) is not None:
                     unit, weights, after, expected = plan
-                    if type(after) is list:
-                        targets = tuple([number(function(state)) for function in after])
-                    else:
+                    if isinstance(after, FactoredStep):
                         targets = tuple([number(each) for each in after.rows_after(state)])
+                    else:
+                        targets = tuple([number(function(state)) for function in after])
                     own.append((unit, weights, targets, expected))
                     continue
                 before = len(own)
