@@ -146,8 +146,10 @@ def judge_certificate(
 def _judge_values(certificate: dict[str, Any], places: FileLocations, workers: int) -> CheckerVerdict:
     """A probability or an expected reward, with bounds of every state of the process."""
     graph = certificate["claim"]["kind"] == "graph"
-    needed, allowed = (_KEYS, frozenset({"closed"})) if graph else (_KEYS | {"values"}, frozenset[str]())
-    data = expect_object(certificate, needed, "certificate", allowed)
+    needed, allowed = (_KEYS, {"closed"}) if graph else (_KEYS | {"values"}, {"outcomes"})
+    data = expect_object(certificate, needed, "certificate", frozenset(allowed))
+    if data.get("outcomes", "delayed") != "delayed":
+        raise BadCertificate("certificate: `outcomes` are `delayed`, or nothing is said of them")
     known = ("exact", "float32" if graph else "reference")
     if data["arithmetic"] not in known or places.property is not None:
         raise BadCertificate("certificate: about a process, in an arithmetic of such claims, not a file")
@@ -157,7 +159,9 @@ def _judge_values(certificate: dict[str, Any], places: FileLocations, workers: i
         found = (
             check_graph_claim(data["claim"], data.get("closed"), places)
             if graph
-            else check_process_claim(data["claim"], data["values"], places, workers)
+            else check_process_claim(
+                data["claim"], data["values"], places, workers, delayed="outcomes" in data
+            )
         )
         if found.arithmetic != data["arithmetic"]:
             raise Refused("the arithmetic is `exact` exactly where no network decides")

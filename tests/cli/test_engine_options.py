@@ -26,7 +26,7 @@ def test_every_flag_is_explained(command: Command) -> None:
     code, out, _ = command("check", "--help")
     assert code == 0
     assert "The risk that the interval does not contain" in out
-    assert "[auto|interpreter|llvm]" in out
+    assert "[auto|interpreter|llvm|delayed]" in out
     assert "option of:" not in out
 
 

@@ -65,10 +65,10 @@ ENGINE_FLAGS: dict[str, dict[str, EngineFlag]] = {
             "Pass through states with a single way on that the question cannot see; there is no certificate then",
         ),
         "tier": EngineFlag(
-            "Literal['auto', 'interpreter', 'llvm']",
+            "Literal['auto', 'interpreter', 'llvm', 'delayed']",
             "auto",
             "How states are explored; the answer is the same",
-            ("auto", "interpreter", "llvm"),
+            ("auto", "interpreter", "llvm", "delayed"),
         ),
     },
     "predicates": {

@@ -18,7 +18,8 @@ def process_certificate(explored: ExploredModel, values: Sequence[dict[str, Any]
     """`values`: what `encode_bounds` makes, of each side of the question; None: the checker needs none."""
     near = np.flatnonzero(explored.near_tie)[:MOST_NAMED]
     told = [explored.valuation(int(state)) for state in near]
-    return Certificate("process", {"values": list(values), "near ties": told})
+    delayed = {"outcomes": "delayed"} if explored.tier == "delayed" else {}
+    return Certificate("process", {"values": list(values), "near ties": told, **delayed})
 
 
 def encode_bounds(low: Sequence[Any], high: Sequence[Any], scale: int = 1) -> dict[str, Any]:

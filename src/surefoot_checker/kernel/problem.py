@@ -7,8 +7,9 @@ controls. Here the form is checked, and that every term has a type and knows its
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -200,7 +201,7 @@ def read_problem(data: object, deepest: int = DEEPEST, *, closed_loop: bool = Fa
         None if entry["policy"] is None else _read_policy(entry["policy"], state, len(controls), closed_loop),
         read_property(
             entry["property"],
-            replace(step, locations=locations).scalar,
+            replace(step, locations=locations, known={}).scalar,
             "time" in entry if closed_loop else None,
         ),
         _read_time(entry["time"], step.with_types(chosen), len(variables)) if "time" in entry else None,
@@ -236,9 +237,10 @@ class _TermReader:
     deepest: int
     locations: Mapping[str, tuple[str, ...]] | None = None
     elementary: bool = False
+    known: dict[str, Term] = field(default_factory=dict)  # by their text: terms that occur many times
 
     def with_types(self, more: Mapping[str, str | None]) -> _TermReader:
-        return replace(self, types={**self.types, **more})
+        return replace(self, types={**self.types, **more}, known={})
 
     def _type_of(self, atom: Term) -> str | None:
         if atom[0] == "name":
@@ -254,6 +256,13 @@ class _TermReader:
 
     def scalar(self, data: object) -> Term:
         return check_scalar(self._read(data), self._type_of)
+
+    def known_scalar(self, data: object) -> Term:
+        """The same, as one object wherever it is written alike."""
+        text = json.dumps(data)
+        if text not in self.known:
+            self.known[text] = self.scalar(data)
+        return self.known[text]
 
     def any(self, data: object) -> Term:
         term_type(term := self._read(data), self._type_of)
@@ -344,18 +353,19 @@ def _read_component(
     data: dict[str, Any], locations: tuple[str, ...], reader: _TermReader, chosen: Mapping[str, str | None]
 ) -> Component:
     initial = _read_distinct_texts(data["initial"], "initial locations")
-    edges = tuple(_read_edge(edge, locations, reader, chosen) for edge in data["edges"])
+    several = reader.with_types(chosen)
+    edges = tuple(_read_edge(edge, locations, reader, several) for edge in data["edges"])
     first = tuple(_location_index(place, locations, "location") for place in initial)
     return Component(data["name"], locations, first, edges)
 
 
 def _read_edge(
-    data: dict[str, Any], locations: tuple[str, ...], reader: _TermReader, chosen: Mapping[str, str | None]
+    data: object, locations: tuple[str, ...], reader: _TermReader, with_chosen: _TermReader
 ) -> Edge:
     own = tuple(read_variable(c) for c in data["chosen"])
     if len({c.name for c in own}) < len(own):
         raise BadCertificate("an edge chooses two values of one name")
-    inner = reader.with_types({**chosen, **{c.name: kind_type(c.kind) for c in own}})
+    inner = with_chosen.with_types({c.name: kind_type(c.kind) for c in own}) if own else with_chosen
     outcomes = tuple(_read_outcome(o, locations, inner) for o in expect_list(data["outcomes"], "outcomes"))
     if not outcomes:
         raise BadCertificate("an edge without outcomes, so that a run neither goes on nor ends")
@@ -375,7 +385,7 @@ def _read_outcome(data: object, locations: tuple[str, ...], reader: _TermReader)
     return Outcome(
         None if entry["probability"] is None else reader.scalar(entry["probability"]),
         tuple(_read_update(u, reader) for u in expect_list(entry["updates"], "updates")),
-        tuple((expect_text(name, "reward"), reader.scalar(amount)) for name, amount in rewards),
+        tuple((expect_text(name, "reward"), reader.known_scalar(amount)) for name, amount in rewards),
         _location_index(entry["target"], locations, "target"),
     )
 

@@ -79,7 +79,7 @@ def _environment_to_json(environment: Environment) -> dict[str, Any]:
     return {
         "variables": [_exact_variable_to_json(v.name, v.kind) for v in environment.variables],
         "initial": process_term_to_json(environment.initial),
-        "components": [_component_to_json(c) for c in environment.components],
+        "components": [_component_to_json(c, {}) for c in environment.components],
         "synchronisations": [[list(s.actions), s.result] for s in environment.synchronisations],
     }
 
@@ -93,33 +93,37 @@ def _exact_variable_to_json(name: str, kind: ValueType) -> list[Any]:
     return variable_to_json(name, kind)
 
 
-def _component_to_json(component: Component) -> dict[str, Any]:
+def _component_to_json(component: Component, known: dict[int, Any]) -> dict[str, Any]:
+    """`known`: rewards by the identity of their terms, which many outcomes have in common."""
     return {
         "name": component.name,
         "locations": list(component.locations),
         "initial": list(component.initial),
-        "edges": [_edge_to_json(e) for e in component.edges],
+        "edges": [_edge_to_json(e, known) for e in component.edges],
     }
 
 
-def _edge_to_json(edge: Edge) -> dict[str, Any]:
+def _edge_to_json(edge: Edge, known: dict[int, Any]) -> dict[str, Any]:
     return {
         "source": edge.source,
         "action": edge.action,
         "guard": process_term_to_json(edge.guard),
         "chosen": [_exact_variable_to_json(c.name, c.kind) for c in edge.chosen],
         "assuming": process_term_to_json(edge.assuming),
-        "outcomes": [_outcome_to_json(o) for o in edge.outcomes],
+        "outcomes": [_outcome_to_json(o, known) for o in edge.outcomes],
     }
 
 
-def _outcome_to_json(outcome: Outcome) -> dict[str, Any]:
+def _outcome_to_json(outcome: Outcome, known: dict[int, Any]) -> dict[str, Any]:
+    for _, amount in outcome.rewards:
+        if id(amount) not in known:
+            known[id(amount)] = process_term_to_json(amount)
     return {
         "probability": process_term_to_json(outcome.probability),
         "updates": [
             [process_term_to_json(u.target), process_term_to_json(u.value), u.index] for u in outcome.updates
         ],
-        "rewards": [[name, process_term_to_json(amount)] for name, amount in outcome.rewards],
+        "rewards": [[name, known[id(amount)]] for name, amount in outcome.rewards],
         "target": outcome.target,
     }
 

@@ -43,6 +43,7 @@ def build_process_certificate(
         "claim": {"kind": "process", "problem": written, "low": low, "high": high, **starts},
         "arithmetic": "reference" if _has_network(written) else "exact",
         "values": found.content["values"],
+        **({"outcomes": found.content["outcomes"]} if "outcomes" in found.content else {}),
     }
     return Certificate("process", content)
 

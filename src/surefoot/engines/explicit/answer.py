@@ -19,6 +19,7 @@ from surefoot.engines.explicit.subproblem import Subproblem, build_subproblem
 from surefoot.engines.pctl_question import PctlQuestion, pctl_question
 from surefoot.engines.process_certificate import encode_bounds, process_certificate
 from surefoot.engines.start_filters import TABLES, End, count_starts, fold_start_bounds, select_starts
+from surefoot.explore.delayed.model import DelayedQuestion
 from surefoot.explore.exploration import explore_problem
 from surefoot.explore.explored_model import ExploredModel, States
 from surefoot.explore.limits import TIME
@@ -29,7 +30,7 @@ from surefoot.query.markov import MarkovAnswer, Until
 from surefoot.solvers.markov import GoalMayBeMissed, MarkovUndecided, solve_markov
 from surefoot.solvers.markov.interval_iteration import iterate_intervals
 from surefoot.solvers.markov.reward_unfolding import UnfoldedProcess
-from surefoot.term.term import FALSE
+from surefoot.term.term import FALSE, Term
 from surefoot.verdict.verdict import Certificate, Exact, PerStart, Reason, Unknown, Verdict
 from surefoot.work.budget import Budget
 from surefoot.work.deadline import call_in_time
@@ -71,7 +72,7 @@ def explicit_verdict(limits: Explicit, problem: Problem, budget: Budget) -> Verd
     """The verdict about a probability, an expected reward or all runs."""
     if not isinstance(problem.property, Probability | Expected):
         return _check_runs(limits, problem, budget)
-    found = solve_process(limits, problem, budget)
+    found = solve_process(limits, problem, budget, delayed=True)
     if isinstance(found, Unknown):
         return found
     if found.explored.why_cut and problem.property.starts is not None:
@@ -133,8 +134,13 @@ def _check_runs(limits: Explicit, problem: Problem, budget: Budget) -> Verdict:
     return decide_runs(problem, explored, explored.markov.labels["condition"], budget)
 
 
-def solve_process(limits: Explicit, problem: Problem, budget: Budget) -> SolvedProcess | Unknown:
-    """One question, or two where the property leaves open whether least or greatest is meant."""
+def solve_process(
+    limits: Explicit, problem: Problem, budget: Budget, *, delayed: bool = False
+) -> SolvedProcess | Unknown:
+    """One question, or two where the property leaves open whether least or greatest is meant.
+
+    `delayed`: nothing but the values of the start states is wanted, so that outcomes may stay open.
+    """
     assert isinstance(problem.property, Probability | Expected)
     first = pctl_question(problem.property, "min")
     starts = problem.property.starts
@@ -150,6 +156,7 @@ def solve_process(limits: Explicit, problem: Problem, budget: Budget) -> SolvedP
         memory=limits.bytes(),
         until=first.decided_states(problem.environment) if starts is None else FALSE,
         through=through,
+        delayed=_delayed_question(first, starts) if delayed and through == FALSE else None,
         tier=limits.tier,
     )
     if explored.blocked.any():
@@ -175,6 +182,13 @@ def solve_process(limits: Explicit, problem: Problem, budget: Budget) -> SolvedP
             return Unknown(Reason.TIMEOUT, f"the time ended after {explored.markov.states} states")
         sides.append((side, what, found))
     return SolvedProcess(explored, tuple(sides), through != FALSE, late or explored.why_cut == TIME)
+
+
+def _delayed_question(wanted: PctlQuestion, starts: Term | None) -> DelayedQuestion | None:
+    """The question, if outcomes may stay open for it: no rewards to be counted, no other start states."""
+    if starts is not None or wanted.after or wanted.bounds:
+        return None
+    return DelayedQuestion(wanted.left, wanted.right, wanted.reward)
 
 
 def _solve_side(limits: Explicit, what: Subproblem, budget: Budget) -> MarkovAnswer | Unknown | None:

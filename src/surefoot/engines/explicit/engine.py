@@ -55,7 +55,7 @@ class Explicit:
     """Stop exploring when the states take so many megabytes."""
     fuse: bool = False
     """Pass through states with a single way on that the question cannot see; there is no certificate then."""
-    tier: Literal["auto", "interpreter", "llvm"] = "auto"
+    tier: Literal["auto", "interpreter", "llvm", "delayed"] = "auto"
     """How states are explored; the answer is the same."""
 
     __repr__ = show_changes
@@ -69,7 +69,7 @@ class Explicit:
             max_states=whole,
             memory=whole,
             fuse=take_bool,
-            tier=take_word("auto", "interpreter", "llvm"),
+            tier=take_word("auto", "interpreter", "llvm", "delayed"),
         )
 
     def objection(self, problem: Problem) -> str | None:

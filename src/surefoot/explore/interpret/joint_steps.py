@@ -94,6 +94,8 @@ class JointTransitionCache:
         self._of_ready: dict[ReadyEdges, tuple[JointTransition, ...]] = {}
         self._of_plan: dict[int, tuple[JointDestination, ...]] = {}
         self._of_outcome: dict[tuple[int, int, int], _EdgeOutcome] = {}
+        self._of_term: dict[int, tuple[Term, Closure]] = {}  # by the identity of the term, which is kept
+        self._of_edge: dict[int, str] = {}  # flaws of constant probabilities, by the identity of the edge
         self._tables = [
             (layout.places[n] or 0, layout.places[n] is not None, self._by_location(n))
             for n in range(len(environment.components))
@@ -108,7 +110,13 @@ class JointTransitionCache:
         return table
 
     def _closure(self, term: Term) -> Closure:
-        return compile_closure(term, self.layout.slots, self.layout.kinds, self.environment.arithmetic)
+        """One for each term of the environment, by its identity: what all outcomes pay is one term."""
+        found = self._of_term.get(id(term))
+        if found is None:
+            slots, kinds = self.layout.slots, self.layout.kinds
+            found = term, compile_closure(term, slots, kinds, self.environment.arithmetic)
+            self._of_term[id(term)] = found
+        return found[1]
 
     def enabled_steps(self, row: Row) -> tuple[JointTransition, ...]:
         """The joint steps that are possible in a state, in the order of the reference."""
@@ -151,6 +159,7 @@ class JointTransitionCache:
         if plan.flaw:
             raise Undefined(plan.flaw)
         shares = None if plan.factors is None else _outcome_probabilities(plan.factors, row)
+        paid: dict[int | tuple[Closure, ...], int] = {}  # many outcomes pay the same
         for ending in self._endings(plan):
             weight = ending.weight
             if weight is None and shares is not None:
@@ -163,7 +172,10 @@ class JointTransitionCache:
             assert weight is not None
             following = apply_simple_updates if ending.simple else apply_ordered_updates
             after = tuple(following(self.layout, row, ending.writes, ending.places))
-            yield weight, after, tuple([self._reward(r, row) for r in ending.rewards])
+            for reward in ending.rewards:
+                if reward not in paid:
+                    paid[reward] = self._reward(reward, row)
+            yield weight, after, tuple([paid[r] for r in ending.rewards])
 
     def shares(self, plan: JointTransition, row: Row) -> list[list[Fraction]]:
         """The probabilities of the outcomes of each edge of a joint step, in this state."""
@@ -259,8 +271,12 @@ class JointTransitionCache:
         return known
 
     def _flaw(self, edges: list[Edge]) -> str:
-        numbers = [[Fraction(self._closure(o.probability)(())) for o in edge.outcomes] for edge in edges]
-        return next((flaw for several in numbers if (flaw := _not_a_distribution(several))), "")
+        """What is wrong with constant probabilities; an edge takes part in many joint steps."""
+        for edge in edges:
+            if id(edge) not in self._of_edge:
+                shares = [Fraction(self._closure(o.probability)(())) for o in edge.outcomes]
+                self._of_edge[id(edge)] = _not_a_distribution(shares)
+        return next((flaw for edge in edges if (flaw := self._of_edge[id(edge)])), "")
 
     def _ending(
         self, transition: Transition, picks: tuple[int, ...], constant: bool

@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import inf, nextafter
 from typing import Any
 
-from ...kernel.asked_property import RunProperty
+from ...kernel.asked_property import ExpectedReward, Probability, RunProperty
 from ...kernel.problem import read_problem
 from ...kernel.strict_json import (
     BadCertificate,
@@ -21,11 +21,12 @@ from ...kernel.strict_json import (
 from ...kernel.untrusted_file import quote_for_message as shown_name
 from ..unsat.query_claim import FileLocations
 from .bound_checks import check_probability_bounds, check_reward_bounds, step_bounded_values
+from .delayed_process import derive_delayed_process
 from .initial_rows import enumerate_initial_rows
 from .local_check import LocalCheck, LocalResult, is_packed
-from .model import AutomataModel, build_automata_model
-from .pctl_question import QuantitativeQuery, compile_condition, read_quantitative_query
+from .model import build_automata_model
 from .packed_states import Bounds, read_hex_integer
+from .pctl_question import QuantitativeQuery, compile_condition, read_quantitative_query
 from .policy import ClaimedPolicy, build_claimed_policy
 from .state_space import MOST_STATES, Process, explore_reachable, with_state_rewards
 from .term import Row
@@ -48,7 +49,7 @@ class ClaimSummary:
 
 
 def check_process_claim(
-    claim_data: object, values_data: object, places: FileLocations, workers: int = 1
+    claim_data: object, values_data: object, places: FileLocations, workers: int = 1, *, delayed: bool = False
 ) -> ClaimSummary:
     """Raises `Refused` unless the value asked for lies between the ends of the claim.
 
@@ -70,7 +71,9 @@ def check_process_claim(
         question = read_quantitative_query(
             asked, optimise, lambda part: compile_condition(part, moves, policy)
         )
-        if is_packed(data):
+        if delayed:
+            found = _check_delayed(moves, policy, asked, question, data, exactly=exactly)
+        elif is_packed(data):
             found = LocalCheck(moves, policy, question, data).check_all(workers)
         else:
             found = _check_explored(moves, policy, question, data, exactly=exactly)
@@ -102,7 +105,35 @@ def _check_explored(
 ) -> LocalResult:
     """The states found again from the starts, and bounds in their order."""
     process, width = _explore_question(moves, policy, question), moves.model.width
-    bounds = _start_bounds(process, moves.model, question, data, exactly=exactly)
+    flags = _judge_states(process, question, width)
+    return _check_process(process, width, flags, question, data, exactly=exactly)
+
+
+def _check_delayed(
+    moves: JointTransitions,
+    policy: ClaimedPolicy | None,
+    asked: Probability | ExpectedReward,
+    question: QuantitativeQuery,
+    data: object,
+    *,
+    exactly: bool,
+) -> LocalResult:
+    """The same of the process in which outcomes stay open."""
+    reduced = derive_delayed_process(moves, policy, asked, question)
+    flags = reduced.left, reduced.right
+    return _check_process(reduced.process, moves.model.width, flags, question, data, exactly=exactly)
+
+
+def _check_process(
+    process: Process,
+    width: int,
+    flags: tuple[list[bool], list[bool]],
+    question: QuantitativeQuery,
+    data: object,
+    *,
+    exactly: bool,
+) -> LocalResult:
+    bounds = _start_bounds(process, question, data, *flags, exactly=exactly)
     starts = [process.rows[s][:width] for s in _find_starts(process, question)]
     choices = sum(map(len, process.choices))
     return LocalResult(starts, bounds, len(process.rows), choices, _is_chain(process))
@@ -229,18 +260,28 @@ def _explore_question(
     return process if question.worth is None else with_state_rewards(process, question.worth)
 
 
-def _start_bounds(
-    process: Process, model: AutomataModel, question: QuantitativeQuery, data: object, *, exactly: bool
-) -> list[Bounds]:
-    """For each start: the bounds that were shown."""
-    rows, width = process.rows, model.width
+def _judge_states(process: Process, question: QuantitativeQuery, width: int) -> tuple[list[bool], list[bool]]:
+    """In which states `left` and `right` hold."""
+    rows = process.rows
     lost = [question.is_lost(row, width) for row in rows]
     right = [
         not gone and bool(question.right(row)) and question.is_counted(row, width)
         for row, gone in zip(rows, lost, strict=True)
     ]
-    left = [not gone and bool(question.left(row)) for row, gone in zip(rows, lost, strict=True)]
-    infinite = [False] * len(rows)
+    return [not gone and bool(question.left(row)) for row, gone in zip(rows, lost, strict=True)], right
+
+
+def _start_bounds(
+    process: Process,
+    question: QuantitativeQuery,
+    data: object,
+    left: list[bool],
+    right: list[bool],
+    *,
+    exactly: bool,
+) -> list[Bounds]:
+    """For each start: the bounds that were shown."""
+    infinite = [False] * len(process.rows)
     if question.steps is not None:
         if data is not None:
             raise BadCertificate("values: none are needed, so many steps are computed")

@@ -10,6 +10,7 @@ from ...kernel.inference import Values, network_function
 from ...kernel.network import FlatNetwork
 from ...kernel.problem import Policy
 from ...kernel.strict_json import BadCertificate, Refused
+from ...kernel.term import term_names
 from ..unsat.query_claim import FileLocations, read_network_entry
 from .term import Function, Row, compile_row_function
 from .transitions import JointTransitions, ModelStep
@@ -30,6 +31,7 @@ class ClaimedPolicy:
     network: FlatNetwork | None
     known: dict[tuple[float, ...], tuple[float, ...]]
     of_step: dict[ModelStep, str | None]
+    reads: frozenset[int]  # slots of what rules and network look at
 
     def action_of(self, step: ModelStep) -> str | None:
         """Which action of the policy a joint step carries out; None: the environment's own."""
@@ -119,4 +121,5 @@ def build_claimed_policy(policy: Policy, moves: JointTransitions, places: FileLo
         network,
         {},
         {},
+        frozenset(slots[n] for t in (*(w for w, _ in policy.rules), *policy.observe) for n in term_names(t)),
     )

@@ -16,12 +16,13 @@ from ...kernel.asked_property import SumBound
 from ...kernel.strict_json import Refused
 from ...kernel.term import integer_if_whole
 from .term import Function, Row
-from .transitions import JointTransitions, ModelStep, ModelStepOutcome, probabilities_to_weights
+from .transitions import FactoredStep, JointTransitions, ModelStep, ModelStepOutcome, probabilities_to_weights
 
 MOST_STATES = 5_000_000
 _NOTHING = Fraction(0)
 Choice = tuple[int, tuple[int, ...], tuple[int, ...], Fraction]
-_Plan = tuple[int, tuple[int, ...], list[Function], Fraction]  # a choice with functions to its targets
+# A choice with functions to its targets.
+_Plan = tuple[int, tuple[int, ...], list[Function] | FactoredStep, Fraction]
 Permitted = Callable[[Row, list[ModelStep]], list[ModelStep]]
 
 
@@ -61,12 +62,32 @@ class StepChoices:
     def plan(self, step: ModelStep) -> _Plan | None:
         """How to take a step that leaves nothing open but the outcome; None: it is not so simple."""
         if step not in self.plans:
+            if (factored := self._factored_plan(step)) is not None:
+                self.plans[step] = factored
+                return factored
             self.moves.prepare(step)
             expected = self.expected_reward(step)
             self.plans[step] = None
             if step.simple and not self.counters and expected is not None and step.weights is not None:
                 self.plans[step] = step.unit, step.weights, [e.after for e in step.endings], expected
         return self.plans[step]
+
+    def _factored_plan(self, step: ModelStep) -> _Plan | None:
+        """Of a step with many outcomes that are independent edge by edge, and pay nothing below 0."""
+        if self.counters:
+            return None
+        expected = _NOTHING if self.reward is None else Fraction(1)
+        if self.reward:
+            expected = _NOTHING
+            syntax = self.moves.model.syntax
+            for outcome in (o for edge in step.edges for o in edge.outcomes):
+                terms = [syntax(t) for name, t in outcome.rewards if name == self.reward]
+                share = syntax(outcome.probability)
+                if not all(t.constant and t.value >= 0 for t in (share, *terms)):
+                    return None
+                expected += Fraction(share.value) * sum((Fraction(t.value) for t in terms), _NOTHING)
+        found = self.moves.factor(step)
+        return None if found is None else (*found, expected)
 
     def choices(self, row: Row, step: ModelStep) -> Iterator[Choice]:
         """One for each way to pick the chosen values."""
@@ -179,10 +200,12 @@ def explore_reachable(
             impossible = False
             for step in steps:
                 if (plan := taken.plan(step)) is not None:
-                    unit, weights, functions, expected = plan
-                    own.append(
-                        (unit, weights, tuple([number(after(state)) for after in functions]), expected)
-                    )
+                    unit, weights, after, expected = plan
+                    if isinstance(after, FactoredStep):
+                        targets = tuple([number(each) for each in after.rows_after(state)])
+                    else:
+                        targets = tuple([number(function(state)) for function in after])
+                    own.append((unit, weights, targets, expected))
                     continue
                 before = len(own)
                 own += taken.choices(row, step)

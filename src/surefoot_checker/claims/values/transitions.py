@@ -18,7 +18,7 @@ from .term import Function, Row
 from .term_code import INTEGER, compile_next_row, range_check_syntax
 
 MOST_CHOSEN = 100_000
-_MANY = 5000  # ways to combine edges that are written out for one place
+_MANY = 64  # ways to combine edges that are written out for one place
 _NOTHING, _ONE = Fraction(0), Fraction(1)
 _FEW = 16  # outcomes of a step that are compiled at once
 _OFTEN = 16  # how many times another outcome is met before it is compiled: that takes as long
@@ -48,6 +48,28 @@ class ModelStep:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class FactoredStep:
+    """A step whose edges draw and write independently: by edge and outcome, what is written.
+
+    So a value is computed once for each outcome of an edge, and not for each combination of outcomes.
+    """
+
+    edges: tuple[tuple[tuple[tuple[int, Function], ...], ...], ...]
+
+    def rows_after(self, row: Row) -> list[Row]:
+        """The next states, in the order of the product of the outcomes."""
+        found = [list(row)]
+        for outcomes in self.edges:
+            written = [[(slot, value(row)) for slot, value in writes] for writes in outcomes]
+            if len(written) > 1:
+                found = [list(before) for before in found for _ in written]
+            for place, after in enumerate(found):
+                for slot, value in written[place % len(written)]:
+                    after[slot] = value
+        return [tuple(after) for after in found]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class StepPlace:
     """What may happen in one combination of locations."""
 
@@ -65,6 +87,8 @@ class JointTransitions:
         self._slots = [p for p in model.places if p is not None]
         self._places: dict[Row, StepPlace] = {}
         self._steps: dict[tuple[tuple[Edge, ...], str | None], ModelStep] = {}
+        self._outcome_writes: dict[Outcome, tuple[tuple[int, Function], ...]] = {}
+        self._together: dict[tuple[tuple[Edge, ...], ...], list[ModelStep]] = {}
 
     def enabled_steps(self, row: Row) -> list[ModelStep]:
         """Every joint step whose guards hold."""
@@ -77,6 +101,14 @@ class JointTransitions:
             ]
             return [step for _, step in self._combine_edges(ready)]
         return [step for needs, step in place.steps if all(map(holds.__getitem__, needs))]
+
+    def combine_ready(self, ready: list[list[Edge]]) -> list[ModelStep]:
+        """The joint steps of these edges, by component, whose guards hold."""
+        key = tuple(map(tuple, ready))
+        if (found := self._together.get(key)) is None:
+            steps = self._combine_edges([[(edge, None) for edge in edges] for edges in ready])
+            found = self._together[key] = [step for _, step in steps]
+        return found
 
     def place(self, locations: Row) -> StepPlace:
         """What may happen where the components with several locations are in these."""
@@ -135,6 +167,42 @@ class JointTransitions:
             found = self._steps[edges, label] = ModelStep(edges, label)
         return found
 
+    def factor(self, step: ModelStep) -> tuple[int, tuple[int, ...], FactoredStep] | None:
+        """The step edge by edge, with the weights of the product; None: few outcomes, or not so simple."""
+        outcomes = [o for edge in step.edges for o in edge.outcomes]
+        if prod(len(edge.outcomes) for edge in step.edges) <= _FEW:
+            return None
+        updates = [u for o in outcomes for u in o.updates]
+        written = [{u.variable for o in edge.outcomes for u in o.updates} for edge in step.edges]
+        if len({u.index for u in updates}) > 1 or any(u.path for u in updates):
+            return None
+        if sum(map(len, written)) > len(set().union(*written)):
+            return None
+        if any(len({u.variable for u in o.updates}) < len(o.updates) for o in outcomes):
+            return None
+        if any(edge.chosen or edge.assuming is not True for edge in step.edges):
+            return None
+        known = [[self.model.syntax(o.probability) for o in edge.outcomes] for edge in step.edges]
+        if not all(share.constant and share.value for several in known for share in several):
+            return None
+        unit, weights, edges = 1, [1], []
+        for edge, several in zip(step.edges, known, strict=True):
+            of_edge, own = probabilities_to_weights([_probability(share.value) for share in several])
+            unit, weights = unit * of_edge, [before * weight for before in weights for weight in own]
+            edges.append(tuple(self._writes(edge, outcome) for outcome in edge.outcomes))
+        return unit, tuple(weights), FactoredStep(tuple(edges))
+
+    def _writes(self, edge: Edge, outcome: Outcome) -> tuple[tuple[int, Function], ...]:
+        if outcome not in self._outcome_writes:
+            model = self.model
+            found = [
+                (model.slots[u.variable], model.code.function(self._fitting(u))) for u in outcome.updates
+            ]
+            if (place := model.places[model.component_of[edge]]) is not None:
+                found.append((place, lambda _, target=outcome.target: target))  # type: ignore[misc]
+            self._outcome_writes[outcome] = tuple(found)
+        return self._outcome_writes[outcome]
+
     def prepare(self, step: ModelStep) -> None:
         """Work out the outcomes of a step, once; constant probabilities must sum to 1."""
         if step.endings:
@@ -189,7 +257,7 @@ class JointTransitions:
         """The next state; `late`: there are many outcomes, of which each is compiled when it is met often."""
         updates, targets = _sorted_updates(parts), self._targets(edges, parts)
         if not _are_at_once(updates):
-            return lambda row: self._one_by_one(row, updates, targets)
+            return lambda row: self.write_in_order(row, updates, targets)
         if not late:
             return self._at_once(updates, targets)
         compiled: list[Function] = []
@@ -199,7 +267,7 @@ class JointTransitions:
             nonlocal met
             if met < _OFTEN:
                 met += 1
-                return self._one_by_one(row, updates, targets)
+                return self.write_in_order(row, updates, targets)
             if not compiled:
                 compiled.append(self._at_once(updates, targets))
             following: Row = compiled[0](row)
@@ -233,7 +301,7 @@ class JointTransitions:
             return range_check_syntax(made.node, kind[1], kind[2], fits, code)
         return code.call(fits, [made.node])
 
-    def _one_by_one(self, row: Row, updates: Sequence[Update], targets: dict[int, int]) -> Row:
+    def write_in_order(self, row: Row, updates: Sequence[Update], targets: dict[int, int]) -> Row:
         """Updates in the order of their indices, each written into what is there."""
         function, slots = self.model.function, self.model.slots
         after = list(row)

@@ -1,0 +1,1 @@
+"""Exploration in which outcomes of chance stay open until something depends on them."""
