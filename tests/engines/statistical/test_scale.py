@@ -42,6 +42,7 @@ def test_one_and_two_processes_count_alike() -> None:
     assert asked(replace(ONE, workers=2), seed=6) != asked(ONE)
 
 
+@pytest.mark.ray
 def test_ray_counts_alike() -> None:
     if find_spec("ray") is None:
         unavailable("needs ray", "SUREFOOT_REQUIRE_RAY")
