@@ -57,7 +57,7 @@ def make_unit_worker(load: Load, folder: str, pages: bool) -> Callable[[SweepUni
 
 def answer_unit(load: Load, pages: bool, unit: SweepUnit) -> UnitReport:
     """The report of one problem; nothing that is wrong with it is raised."""
-    budget = Budget(unit.seconds, unit.seed)
+    budget = Budget(unit.seconds, unit.seed, workers=1)  # the others are at other problems
     patient = replace(budget, seconds=budget.seconds + max(0.5, 0.03 * budget.seconds))
     with _ending_if_stuck(unit.seconds):
         try:

@@ -19,6 +19,7 @@ from surefoot.search.sweep.conduct_sweep import conduct_sweep
 from surefoot.search.sweep.sweep_directory import SweepDirectory
 from surefoot.search.sweep.sweep_plan import SweepPlan, list_units
 from surefoot.search.sweep.sweep_row import SweepTable
+from surefoot.work.budget import usable_processors
 from surefoot.work.ray_pool import RayPool
 from surefoot.work.worker_pool import ProcessPool, WorkerPool
 
@@ -44,7 +45,7 @@ def run_sweep(
         given = (load, os.getcwd(), folder is not None)
         if ray is not None:
             return RayPool(ray, workers, make_unit_worker, *given)
-        return ProcessPool(min(wanted, workers or os.cpu_count() or 1), make_unit_worker, *given)
+        return ProcessPool(min(wanted, workers or usable_processors()), make_unit_worker, *given)
 
     version = package_versions().get("surefoot", "")
     opened = nullcontext() if folder is None else SweepDirectory(folder, units, version, resume)
