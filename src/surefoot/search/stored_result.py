@@ -13,6 +13,7 @@ from typing import Any
 
 from surefoot.certify.barrier.claim import matches_barrier_claim
 from surefoot.certify.barrier.convergence import matches_convergence_claim
+from surefoot.certify.checker_process import judge_with_workers
 from surefoot.certify.reach.claim import matches_reach_claim
 from surefoot.certify.replay import replay
 from surefoot.certify.values.claim import matches_graph_claim, matches_process_claim
@@ -35,7 +36,7 @@ from surefoot.verdict.sentences import verdict_sentences
 from surefoot.verdict.threshold import answer_threshold
 from surefoot.verdict.verdict import Exact, Found, PerStart, Proved, Violated, trace_key
 from surefoot.visible import make_visible
-from surefoot_checker.check import judge_certificate
+from surefoot.work.child import WorkerDied
 from surefoot_checker.kernel.strict_json import BadCertificate
 
 Reload = Callable[[Mapping[str, Any]], LoadedModel]
@@ -87,8 +88,9 @@ def _read_again(source: Mapping[str, Any], trust_python: bool, load_study: Reloa
             raise InvalidProblem(what, fix="give a file that --json wrote")
 
 
-def judge_stored_result(stored: StoredResult, reload: Reload) -> tuple[str, str]:
+def judge_stored_result(stored: StoredResult, reload: Reload, workers: int = 1) -> tuple[str, str]:
     """Accepted, rejected or not certified, and the reason; `reload` reads the problem that a source names."""
+    judge = partial(judge_certificate_content, folder=Path(), workers=workers)
     if isinstance(stored.result.verdict, Proved):
         content = stored.result.verdict.certificate.content
         about_runs = stored.result.verdict.certificate.kind in (
@@ -103,13 +105,13 @@ def judge_stored_result(stored: StoredResult, reload: Reload) -> tuple[str, str]
             if about_runs
             else _file_mismatch(content, stored, reload)
         )
-        return judge_certificate_content(content, Path()) if why is None else ("rejected", why)
+        return judge(content) if why is None else ("rejected", why)
     if isinstance(stored.result.verdict, Exact | PerStart) and stored.result.verdict.certificate is not None:
         why = _value_mismatch(stored.result.verdict, stored, reload)
         content = stored.result.verdict.certificate.content
-        return judge_certificate_content(content, Path()) if why is None else ("rejected", why)
+        return judge(content) if why is None else ("rejected", why)
     if isinstance(stored.result.verdict, Found):
-        return _judge_search(stored, stored.result.verdict, reload)
+        return _judge_search(stored, stored.result.verdict, reload, judge)
     if not isinstance(stored.result.verdict, Violated):
         return "not certified", f"`{stored.kind}` carries no evidence that can be checked"
     if (why := _changed_input(stored)) is not None:
@@ -130,7 +132,9 @@ def judge_stored_result(stored: StoredResult, reload: Reload) -> tuple[str, str]
     return "accepted", said + (endless if stored.result.verdict.certificate else "")
 
 
-def _judge_search(stored: StoredResult, found: Found, reload: Reload) -> tuple[str, str]:
+def _judge_search(
+    stored: StoredResult, found: Found, reload: Reload, judge: Callable[[Mapping[str, Any]], tuple[str, str]]
+) -> tuple[str, str]:
     """What the evidence of a search is worth: both ends of a tipping point, or three obligations."""
     about = _load_described_problem(stored, reload)
     if isinstance(about, str):
@@ -138,18 +142,18 @@ def _judge_search(stored: StoredResult, found: Found, reload: Reload) -> tuple[s
     loaded, problem = about
     if problem.name != stored.problem:
         return "rejected", f"the files describe problem `{problem.name}`"
-    evidence = SearchEvidence(found, loaded, stored.source, partial(judge_certificate_content, folder=Path()))
+    evidence = SearchEvidence(found, loaded, stored.source, judge)
     judgement = evidence.judge_artifact()
     if judgement[0] == "accepted" and (why := _statement_mismatch(stored, *evidence.about())) is not None:
         return "rejected", why
     return judgement
 
 
-def judge_certificate_content(content: Mapping[str, Any], folder: Path) -> tuple[str, str]:
+def judge_certificate_content(content: Mapping[str, Any], folder: Path, workers: int = 1) -> tuple[str, str]:
     """The checker's word on a certificate; files are looked for where it says, then in the folder."""
     try:
-        found = judge_certificate(dict(content), base=folder)
-    except BadCertificate as error:
+        found = judge_with_workers(content, folder, workers)
+    except (BadCertificate, WorkerDied) as error:
         return "rejected", str(error)
     if not found.accepted:
         return "rejected", found.reason
