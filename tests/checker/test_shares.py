@@ -7,13 +7,14 @@ import random
 from collections.abc import Iterator
 from copy import deepcopy
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.laws.test_worker_laws import swinging_loop
 from tests.solvers.native.divided import query_above
 
-from surefoot.certify.checker_process import ask_checker
+from surefoot.certify.checker_process import ask_checker, judge_with_workers
 from surefoot.certify.reach.claim import build_reach_certificate
 from surefoot.engines.reach.engine import Reach
 from surefoot.query.query import Unsat
@@ -186,3 +187,13 @@ def test_the_checker_is_asked_in_shares(monkeypatch: pytest.MonkeyPatch) -> None
     assert found.refused
     assert "no positive bound" in found.text
     assert not ask_checker(whole, Budget(0.0, workers=2)).accepted
+
+
+def test_a_certificate_that_is_checked_again_is_judged_in_shares(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checker, "STEPS", 50)
+    whole = json.loads(proof_text())
+    assert judge_with_workers(whole, Path(), 2) == judge_with_workers(whole, Path(), 1)
+    whole["cases"][0]["steps"][-1][2] = {}
+    assert not judge_with_workers(whole, Path(), 2).accepted
+    with pytest.raises(BadCertificate):
+        judge_with_workers({**whole, "arithmetic": "some"}, Path(), 2)

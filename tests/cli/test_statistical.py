@@ -107,7 +107,7 @@ def test_wrong_use_is_one_line(walk: Path, command: Command) -> None:
     for more, message in (
         (("--method", "wald"), "'wald' is not one of"),
         (("--resume",), "--resume: it has no effect without --run-directory"),
-        (("--workers", "0"), "--workers: 0 is out of range; fix: give a number from 1"),
+        (("--workers", "0"), "'--workers': 0 is not in the range x>=1"),
         (("--eps", "0.7"), "fix: 0 < eps < 1/2"),
         (("--seed", "-1"), "not a 64-bit number"),
         (("--property", "E=? [ steps until x = 4 ]"), "no known upper bound"),

@@ -263,7 +263,7 @@ def test_other_commands(
 
 SEEN = {  # every option of every command: here, above, or without any circumstance in which it does nothing
     "check": "--policy --property --observe --normalize --trust-python --engine --ray --tier --memory "
-    "--configuration --timeout --seed --quiet --assume-invariant --normalise --runs --steps "
+    "--configuration --timeout --seed --workers --quiet --assume-invariant --normalise --runs --steps "
     "--order --taylor --pieces --halvings --run-directory --junit --sarif",
     "invariant": "--tighten --inductive --precision",
     "starts": "--parts",

@@ -181,8 +181,8 @@ def test_the_checker_has_the_time_that_is_left(
     """It had ten seconds and four times the search beyond it."""
     given: list[float] = []
 
-    def slow(content: object, seconds: float) -> CheckerAnswer:
-        given.append(seconds)
+    def slow(content: object, budget: Budget) -> CheckerAnswer:
+        given.append(budget.remaining())
         return CheckerAnswer(False, NOT_IN_TIME)
 
     monkeypatch.setattr(evidence, "ask_checker", slow)

@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -67,11 +68,29 @@ def _ask_in_shares(content: Mapping[str, Any], deadline: float, count: int) -> C
     return _answer_of(join_verdicts(found)) if len(found) == count else CheckerAnswer(False, NOT_IN_TIME)
 
 
+def judge_with_workers(content: Mapping[str, Any], folder: Path, workers: int) -> CheckerVerdict:
+    """Without a limit of time; `BadCertificate` where it is none. Small ones are judged in this process."""
+    from surefoot_checker.check import join_verdicts, judge_certificate, useful_shares
+
+    count = min(workers, useful_shares(content))
+    if count < 2:
+        return judge_certificate(dict(content), base=folder, workers=workers)
+    found: list[CheckerVerdict] = []
+    with TaskPool(count, _prepare_judge, content, os.getcwd(), folder, patience=None) as pool:
+        for answer in pool.run([(number, count) for number in range(count)]):
+            if isinstance(answer, CheckerAnswer):
+                return judge_certificate(dict(content), base=folder)  # which says what is wrong
+            found.append(answer)
+            if not answer.accepted:
+                break
+    return join_verdicts(found)
+
+
 def _prepare_judge(
-    content: Mapping[str, Any], folder: str
+    content: Mapping[str, Any], folder: str, base: Path = Path()
 ) -> Callable[[int, int], CheckerVerdict | CheckerAnswer]:
     os.chdir(folder)  # where the names of files are meant
-    return partial(_judge_share, content)
+    return partial(_judge_share, content, base=base)
 
 
 def _judge_in_folder(content: Mapping[str, Any], folder: str) -> CheckerAnswer:
@@ -80,14 +99,16 @@ def _judge_in_folder(content: Mapping[str, Any], folder: str) -> CheckerAnswer:
     return found if isinstance(found, CheckerAnswer) else _answer_of(found)
 
 
-def _judge_share(content: Mapping[str, Any], number: int, count: int) -> CheckerVerdict | CheckerAnswer:
+def _judge_share(
+    content: Mapping[str, Any], number: int, count: int, base: Path = Path()
+) -> CheckerVerdict | CheckerAnswer:
     from surefoot_checker.check import judge_certificate
     from surefoot_checker.kernel.share import Share
     from surefoot_checker.kernel.strict_json import BadCertificate
     from surefoot_checker.kernel.untrusted_file import ReadError
 
     try:
-        return judge_certificate(dict(content), share=Share(number, count))
+        return judge_certificate(dict(content), base=base, share=Share(number, count))
     except ReadError as error:  # a file that is gone, or an operator that the checker does not know
         return CheckerAnswer(False, str(error))
     except BadCertificate as error:

@@ -1,7 +1,7 @@
 """Options that would change nothing are refused: each is used, or the command says why it is not.
 
 Permissions and habits are no questions and stay as they are where they are not needed: `--trust-python`,
-`--quiet`, `--seed`, `--timeout`.
+`--quiet`, `--seed`, `--timeout`, `--workers`.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from typing import Any
 
 from surefoot.certify.barrier.claim import matches_barrier_claim
 from surefoot.certify.barrier.convergence import matches_convergence_claim
+from surefoot.certify.checker_process import judge_with_workers
 from surefoot.certify.reach.claim import matches_reach_claim
 from surefoot.certify.replay import replay
 from surefoot.certify.runs.unfinished import finish_certificate, is_unfinished
@@ -47,10 +48,11 @@ from surefoot.verdict.verdict import (
 )
 from surefoot.visible import make_visible
 from surefoot.work.budget import Budget
-from surefoot_checker.check import judge_certificate
+from surefoot.work.child import WorkerDied
 from surefoot_checker.kernel.strict_json import BadCertificate
 
 Reload = Callable[[Mapping[str, Any]], LoadedModel]
+Judge = Callable[[Mapping[str, Any]], tuple[str, str]]
 
 
 def reload_source(
@@ -102,8 +104,11 @@ def _read_again(source: Mapping[str, Any], trust_python: bool, load_study: Reloa
 Keep = Callable[[Mapping[str, Any]], object]
 
 
-def judge_stored_result(stored: StoredResult, reload: Reload, keep: Keep | None = None) -> tuple[str, str]:
+def judge_stored_result(
+    stored: StoredResult, reload: Reload, workers: int = 1, keep: Keep | None = None
+) -> tuple[str, str]:
     """Accepted, rejected or not certified, and the reason; `reload` reads the problem that a source names."""
+    judge = partial(judge_certificate_content, folder=Path(), workers=workers)
     if isinstance(stored.result.verdict, Proved):
         content = stored.result.verdict.certificate.content
         about_runs = stored.result.verdict.certificate.kind in (
@@ -118,15 +123,15 @@ def judge_stored_result(stored: StoredResult, reload: Reload, keep: Keep | None 
             if about_runs
             else _file_mismatch(content, stored, reload)
         )
-        return judge_certificate_content(content, Path()) if why is None else ("rejected", why)
+        return judge(content) if why is None else ("rejected", why)
     if isinstance(stored.result.verdict, Exact | PerStart) and stored.result.verdict.certificate is not None:
         why = _value_mismatch(stored.result.verdict, stored, reload)
         content = stored.result.verdict.certificate.content
-        return judge_certificate_content(content, Path()) if why is None else ("rejected", why)
+        return judge(content) if why is None else ("rejected", why)
     if stored.result.unchecked is not None:
-        return _judge_unchecked(stored, stored.result.unchecked, reload, keep)
+        return _judge_unchecked(stored, stored.result.unchecked, reload, partial(judge, keep=keep))
     if isinstance(stored.result.verdict, Found):
-        return _judge_search(stored, stored.result.verdict, reload)
+        return _judge_search(stored, stored.result.verdict, reload, judge)
     if not isinstance(stored.result.verdict, Violated):
         return "not certified", f"`{stored.kind}` carries no evidence that can be checked"
     if (why := _changed_input(stored)) is not None:
@@ -148,7 +153,7 @@ def judge_stored_result(stored: StoredResult, reload: Reload, keep: Keep | None 
 
 
 def _judge_unchecked(
-    stored: StoredResult, kept: Certificate, reload: Reload, keep: Keep | None
+    stored: StoredResult, kept: Certificate, reload: Reload, judge: Judge
 ) -> tuple[str, str]:
     """What there was no time to check when the result was written."""
     verdict = stored.result.verdict
@@ -158,10 +163,10 @@ def _judge_unchecked(
         why = _problem_mismatch(kept.content, stored, reload)
     else:
         return "not certified", f"`{stored.kind}` carries no evidence that can be checked"
-    return judge_certificate_content(kept.content, Path(), keep) if why is None else ("rejected", why)
+    return judge(kept.content) if why is None else ("rejected", why)
 
 
-def _judge_search(stored: StoredResult, found: Found, reload: Reload) -> tuple[str, str]:
+def _judge_search(stored: StoredResult, found: Found, reload: Reload, judge: Judge) -> tuple[str, str]:
     """What the evidence of a search is worth: both ends of a tipping point, or three obligations."""
     about = _load_described_problem(stored, reload)
     if isinstance(about, str):
@@ -169,7 +174,7 @@ def _judge_search(stored: StoredResult, found: Found, reload: Reload) -> tuple[s
     loaded, problem = about
     if problem.name != stored.problem:
         return "rejected", f"the files describe problem `{problem.name}`"
-    evidence = SearchEvidence(found, loaded, stored.source, partial(judge_certificate_content, folder=Path()))
+    evidence = SearchEvidence(found, loaded, stored.source, judge)
     judgement = evidence.judge_artifact()
     if judgement[0] == "accepted" and (why := _statement_mismatch(stored, *evidence.about())) is not None:
         return "rejected", why
@@ -177,20 +182,20 @@ def _judge_search(stored: StoredResult, found: Found, reload: Reload) -> tuple[s
 
 
 def judge_certificate_content(
-    content: Mapping[str, Any], folder: Path, keep: Keep | None = None
+    content: Mapping[str, Any], folder: Path, workers: int = 1, keep: Keep | None = None
 ) -> tuple[str, str]:
     """The checker's word on a certificate; files are looked for where it says, then in the folder.
 
     One that is unfinished is finished first; `keep` is called with what was accepted.
     """
     if is_unfinished(content):
-        finished = finish_certificate(content, Budget(), folder)
+        finished = finish_certificate(content, Budget(workers=workers), folder)
         if isinstance(finished, str):
             return "not certified", f"it is unfinished, and no proof was found: {finished}"
         content = finished.content
     try:
-        found = judge_certificate(dict(content), base=folder)
-    except BadCertificate as error:
+        found = judge_with_workers(content, folder, workers)
+    except (BadCertificate, WorkerDied) as error:
         return "rejected", str(error)
     if not found.accepted:
         return "rejected", found.reason

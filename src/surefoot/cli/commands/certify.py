@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import chdir
 from functools import partial
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -92,17 +93,17 @@ def _writer(path: str | None, quiet: bool) -> Keep | None:
 def _certify_file(result: Path, base: Path | None, trust_python: bool, keep: Keep | None) -> int:
     """The exit code for all results of a file, or for the certificate that it is."""
     worst = 0
-    near = base or result.parent
+    near, workers = base or result.parent, begin_budget(inf).processes
     data = api.read_json(result)
     if api.is_foreign_barrier(data):
         fix = "say what they are about: --problem MODEL"
         raise api.InvalidProblem("barriers of somebody else", fix=fix, where=str(result))
     if isinstance(data, dict) and "surefoot-certificate" in data:
-        word, why = api.judge_certificate_content(data, near, keep)
+        word, why = api.judge_certificate_content(data, near, workers, keep)
         _print_judgement(word, result.name, why)
         return CODES[word]
     if isinstance(data, dict) and "certified" in data and "verdict" not in data:
-        word, why = api.judge_certificate_content(_shield_certificate(data, result), near)
+        word, why = api.judge_certificate_content(_shield_certificate(data, result), near, workers)
         more = "\n  not certified: what else the file says; only the certificate in it was checked"
         _print_judgement(word, result.name, f"{why}{more if word == 'accepted' else ''}")
         return CODES[word]
@@ -112,7 +113,7 @@ def _certify_file(result: Path, base: Path | None, trust_python: bool, keep: Kee
         try:
             with chdir(folder):  # so that every name means what it meant when the result was written
                 word, why = api.judge_stored_result(
-                    stored, partial(load_source, trust_python=trust_python), keep
+                    stored, partial(load_source, trust_python=trust_python), workers, keep
                 )
         except KeyboardInterrupt:
             print_line(api.interruption_note(number, len(results), "results"))

@@ -30,7 +30,7 @@ def check_native_bounds(query: Query) -> None:
         compile_query(asked, case, known)
 
 
-def prepare_native_session(base: Query, seed: int, batch: int, proof: bool, workers: int) -> Question:
+def prepare_native_session(base: Query, seed: int, batch: int, proof: bool, workers: int = 1) -> Question:
     """Answers questions about a base query, each built afresh: it cannot depend on earlier ones."""
 
     def question(more: tuple[Term, ...], seconds: float) -> Answer:
