@@ -99,7 +99,10 @@ def searched(
         if max(widths) < 4:
             return None
         middle = f"{state.low[0][i] + state.high[0][i]}/{2 << grid.bits}"
+        living = [s for s in range(len(grid.problem.sets)) if state.alive >> s & 1]
         step = ["split", 0, i, middle]
+        if len(living) > 1 and choice.random() < 0.3:
+            step = ["divide", [choice.choice(living)]]
         parts = apply_proof_step(grid, state, step)
         assert parts is not None
         steps.append(step)

@@ -18,7 +18,7 @@ from surefoot.problem.property import Never
 from surefoot.problem.semantics import policy_decision
 from surefoot.term.evaluate import Undefined
 from surefoot.term.reserved_names import STALLED, network_output_name
-from surefoot.term.term import FALSE, TRUE, Const, Term, Var, equal
+from surefoot.term.term import FALSE, TRUE, Const, Term, Var, conjunction_of, disjunction_of, equal
 from surefoot.term.value_types import Arithmetic, Bool, Int, Real
 from surefoot.work.budget import Budget
 from surefoot_studies.racetrack.model import racetrack_environment as racetrack
@@ -113,6 +113,38 @@ def test_start_states_are_enumerated() -> None:
     open_ended = Environment("open", (Variable("n", Int(0)),), N < 3, (Component("c", ()),))
     with pytest.raises(Unsupported, match="`n` may start with infinitely many values"):
         explore_problem(asked(open_ended), labels={})
+
+
+def test_listed_start_states_are_taken_from_the_list() -> None:
+    """Nine variables with eleven values each: far too many to try, and a list says which it is."""
+    variables = tuple(Variable(f"x{i}", Int(0, 10)) for i in range(9))
+    listed = [tuple((7 * n + 3 * i) % 11 for i in range(9)) for n in range(40)]
+    lines = [
+        conjunction_of(tuple(equal(Var(f"x{i}"), Const(v)) for i, v in enumerate(state))) for state in listed
+    ]
+    starts = disjunction_of(tuple(lines)) & (Var("x0") <= Const(8))
+    found = explore_problem(asked(Environment("listed", variables, starts, (Component("c", ()),))), labels={})
+    states = [found.valuation(i) for i in found.markov.initial]
+    assert {tuple(s[v.name] for v in variables) for s in states} == {s for s in listed if s[0] <= 8}
+    assert len(states) == len({s for s in listed if s[0] <= 8})
+
+
+def test_alternatives_that_say_less_exclude_nothing() -> None:
+    """A variable that one alternative leaves open may have any value there."""
+    variables = (Variable("x", Int(0, 3)), Variable("y", Int(0, 3)), Variable("b", Bool()))
+    x, y = Var("x"), Var("y")
+    starts = disjunction_of(
+        (equal(x, Const(1)) & equal(y, Const(2)), equal(y, Const(3)) & Var("b"), x > y + 2)
+    )
+    found = explore_problem(asked(Environment("some", variables, starts, (Component("c", ()),))), labels={})
+    wanted = [
+        (i, j, b)
+        for i in range(4)
+        for j in range(4)
+        for b in (False, True)
+        if (i, j) == (1, 2) or (j == 3 and b) or i > j + 2
+    ]
+    assert [(s["x"], s["y"], s["b"]) for s in map(found.valuation, found.markov.initial)] == wanted
 
 
 def test_an_assumption_that_nothing_satisfies_blocks() -> None:

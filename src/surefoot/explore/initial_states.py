@@ -1,8 +1,9 @@
 """Every start state of a finite environment, without a solver.
 
 Variables that a conjunct of `initial` fixes take that value; the others are tried one after another in the
-order of declaration, and each conjunct is looked at as soon as all its names have values. What is found is
-looked at once more as a whole, in the order written.
+order of declaration, and each conjunct is looked at as soon as all its names have values. Where a conjunct is
+a list of states, only values with which one of them begins are tried. What is found is looked at once more as
+a whole, in the order written.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.explore.interpret.joint_steps import undefined_error
 from surefoot.explore.row_layout import RowLayout
 from surefoot.problem.environment import Environment
-from surefoot.problem.meaning.initial_values import fixed_values
+from surefoot.problem.meaning.initial_values import fixed_alternatives, fixed_values
 from surefoot.problem.semantics import has_value_type
 from surefoot.term.closures import UNDEFINED_ERRORS, Closure, Row, compile_closure
 from surefoot.term.term import free_names, split_conjunction
@@ -120,7 +121,17 @@ def _conjunct_checks(environment: Environment, layout: RowLayout) -> list[list[C
     for part in split_conjunction(environment.initial):
         holds = compile_closure(part, slots, layout.kinds, environment.arithmetic)
         checks[1 + max((slots[name] for name in free_names(part)), default=-1)].append(holds)
+    for names, values in fixed_alternatives(environment):
+        for count in range(1, len(names) + 1):
+            begun = frozenset(several[:count] for several in values)
+            own = tuple(slots[n] for n in names[:count])
+            checks[1 + max(own)].insert(0, _begins_like(own, begun))
     return checks
+
+
+def _begins_like(slots: tuple[int, ...], begun: frozenset[tuple[Any, ...]]) -> Closure:
+    """Whether what a row has in these slots is the beginning of some listed state."""
+    return lambda row: tuple([row[slot] for slot in slots]) in begun
 
 
 def _enumerate_rows(

@@ -13,9 +13,26 @@ from surefoot.term.value_types import Arithmetic, Array, Real, ValueType
 
 def fixed_values(environment: Environment) -> dict[str, Any]:
     """The variables that have one value at the start; of two values the first, and then there is no start."""
+    return _values_fixed_by(environment.initial, environment)
+
+
+def fixed_alternatives(environment: Environment) -> list[tuple[tuple[str, ...], frozenset[tuple[Any, ...]]]]:
+    """For each disjunction at the top level the variables that all alternatives fix, and to what together."""
+    found = []
+    for part in split_conjunction(environment.initial):
+        if not (isinstance(part, Apply) and part.op is Op.OR):
+            continue
+        several = [_values_fixed_by(alternative, environment) for alternative in part.args]
+        names = tuple(v.name for v in environment.variables if all(v.name in each for each in several))
+        if names:
+            found.append((names, frozenset(tuple(each[n] for n in names) for each in several)))
+    return found
+
+
+def _values_fixed_by(condition: Term, environment: Environment) -> dict[str, Any]:
     own = {v.name: v.kind for v in environment.variables}
     fixed: dict[str, Any] = {}
-    for part in split_conjunction(environment.initial):
+    for part in split_conjunction(condition):
         name, value = _read_equality(part, environment.arithmetic)
         if name in own and (value := _start_value(value, own[name], environment.arithmetic)) is not None:
             fixed.setdefault(name, value)

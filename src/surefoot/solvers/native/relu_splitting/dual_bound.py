@@ -242,7 +242,7 @@ class _State(BatchRecord):
     square: Array
     before: Array
     points: Array
-    among: Array  # 1.0 for rows that may get weight, else 0.0
+    among: Mask | None  # the rows that may get weight, if not all
 
 
 def _start_ascent(c: DualProblem, domains: ReluDomains) -> _State:
@@ -268,7 +268,7 @@ def _start_ascent(c: DualProblem, domains: ReluDomains) -> _State:
         zero.copy(),
         zero.copy(),
         np.zeros_like(domains.low),
-        np.ones_like(domains.row_weights),
+        None,
     )
 
 
@@ -280,8 +280,7 @@ def ascend_dual_bound(
     `among`: the rows of each sub-domain that may get weight, if not all.
     """
     s = _start_ascent(c, domains)
-    if among is not None:
-        s.among[...] = among
+    s.among = among
     closed = np.zeros(len(domains), dtype=np.bool_)
     theta, row_weights = s.theta.copy(), domains.row_weights.copy()
     averaged, count = 0, 0
@@ -363,13 +362,19 @@ def round_to_multiples(theta: Array, grid: Array) -> None:
     theta /= grid
 
 
-def _reweight_rows(row_weights: Array, violation: Array, length: float, among: Array) -> Array:
+def _reweight_rows(row_weights: Array, violation: Array, length: float, among: Mask | None) -> Array:
     """Exponentiated gradient: rows that the relaxation violates more get more weight."""
-    count = among.sum(axis=1, keepdims=True)
-    violation = violation - (violation * among).sum(axis=1, keepdims=True) / count
-    violation *= among
+    if among is None:
+        violation = violation - violation.sum(axis=1, keepdims=True) / violation.shape[1]
+    else:
+        violation = np.where(among, violation, 0.0)
+        violation -= np.where(
+            among, violation.sum(axis=1, keepdims=True) / among.sum(axis=1, keepdims=True), 0.0
+        )
     violation *= length / (np.abs(violation).max(axis=1, keepdims=True) + 1e-12)
-    weights = np.maximum(row_weights, 1e-4) * np.exp(violation) * among
+    weights = np.maximum(row_weights, 1e-4) * np.exp(violation)
+    if among is not None:
+        weights *= among
     weights *= MULTIPLIER_GRID / weights.sum(axis=1, keepdims=True)
     rounded: Array = np.rint(weights, out=weights) / MULTIPLIER_GRID
     return rounded

@@ -73,7 +73,7 @@ _MANY_INPUTS, _PATIENT = 20, 10  # inputs with which the other one rarely wins: 
 _LEAST_SECONDS = 0.25  # of the other one
 _NEEDED_STEPS = 2  # of ascent to see that a row says nothing
 _ATTACKED, _STARTS, _TURNS = 16, 32, 12  # open sets that are attacked, from so many points, steps downhill
-_WIDE = 256  # neurons of a network
+_DEEP, _WIDE = 3, 256  # hidden layers and neurons of a network whose bounds are refined
 _BYTES = 900_000_000  # of sub-domains that wait
 
 
@@ -134,7 +134,7 @@ class ReluSplitting:
             return None
         while self.refuted < len(self.cases):
             case = self.cases[self.refuted]
-            if len(case.sets) > 1 or (case.sets and self._is_wide()):
+            if len(case.sets) > 1 or (case.sets and self._is_deep()):
                 answer = self._refute_together(case, most_nodes)
             elif case.atoms:
                 answer = self._refute_alone(case, most_nodes)
@@ -153,9 +153,10 @@ class ReluSplitting:
         work = _FIRST_WORK * (_PATIENT if inputs >= _MANY_INPUTS else 1)
         return max(100, work // max(neurons, 1))
 
-    def _is_wide(self) -> bool:
-        """Whether the bounds of the whole box are so much work that they are worth to be refined."""
-        return sum(self.query.calls[0].network.widths()[2:-1:2]) >= _WIDE
+    def _is_deep(self) -> bool:
+        """Whether bounds and float32 errors in the whole box are worth to be refined layer by layer."""
+        hidden = self.query.calls[0].network.widths()[2:-1:2]
+        return len(hidden) >= _DEEP and sum(hidden) >= _WIDE
 
     def _refute_alone(self, case: ChainCase, most_nodes: int) -> Answer | None:
         self.running = self.running or self._start_case(case)

@@ -115,8 +115,15 @@ def bound_shared_root(
     fix_stable_phases(domains)
     domains.theta[...] = np.where(domains.phase == 0, domains.upper > -domains.lower, 0.0)
     whole = domains if not any(cuts) else first  # the bounds of a single part are those of all
-    for row in np.flatnonzero(needed_rows(problem, _NEEDED_STEPS, whole.pick(slice(0, 1)))).tolist():
-        root.rows.setdefault(names.atoms[row][0], []).append(row)
+    needed = needed_rows(problem, _NEEDED_STEPS, whole.pick(slice(0, 1)))
+    every: dict[int, list[int]] = {}
+    for row, (atom, _) in enumerate(names.atoms):
+        every.setdefault(atom, []).append(row)
+        if needed[row]:
+            root.rows.setdefault(atom, []).append(row)
+    for s in (s for part in parts for s in part):
+        if not root.rows_of(s):  # all of its rows hold anyway
+            root.rows |= {atom: every[atom] for atom in case.sets[s] if atom in every}
     if any(not root.rows_of(s) for part in parts for s in part):
         return None
     root.refuted = [[] for _ in parts]
@@ -333,10 +340,10 @@ def _part_steps(root: SharedRoot, part: int) -> Iterator[object]:
         yield from written.intervals()
     for layer, clipped in enumerate(root.clipped):
         start, end = np.searchsorted(clipped.rows, (part, part + 1)).tolist()
-        if layer and root.problem.single:  # bounds of the layer before made float32 errors smaller
+        if layer:  # bounds of the layer before made those of this one, and float32 errors, smaller
             yield ["forward", min(root.names.after[layer]), max(root.names.before[layer + 1])]
         yield from written.bounds(clipped, start, end)
-    if root.clipped and root.problem.single:
+    if root.clipped:
         yield ["forward", min(root.names.after[-1]), max(root.names.after[-1])]
     for found in root.refuted[part]:
         yield ["drop", list(found.sets), StepWriter(found.c, found.names).multipliers(found.of, found.row)]
