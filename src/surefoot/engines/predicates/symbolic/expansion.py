@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
+from operator import is_
 from typing import TypeAlias
 
 import numpy as np
@@ -94,7 +95,7 @@ class Expansion:
     impossible: set[tuple[int, bool, int, bool]] = field(default_factory=set)
     composed: dict[tuple[int, int, bool], list[Cube]] = field(default_factory=dict)
     ways_by_box: BoxTable | None = None
-    values_by_box: dict[int, tuple[int, BoxTable]] = field(default_factory=dict)  # per way, for so many
+    values_by_box: dict[int, tuple[tuple[Predicate, ...], BoxTable]] = field(default_factory=dict)
 
     def key(self, point: Point) -> AbstractKey:
         places = tuple(int(point[n]) for n in self.location_names)
@@ -168,12 +169,13 @@ class Expansion:
 
     def _values_after(self, branch: SuccessorBranch) -> NDArray[np.bool_]:
         """For each predicate, whether it may be false and true behind the way, as far as boxes tell."""
-        count, table = self.values_by_box.get(branch.way, (0, None))
-        if table is None or count < len(self.predicates):
+        known, table = self.values_by_box.get(branch.way, ((), None))
+        same = len(known) == len(self.predicates) and all(map(is_, known, self.predicates))
+        if table is None or not same:
             both = ((i, v) for i in range(len(self.predicates)) for v in (False, True))
             groups = [self._before(branch.way, index, value) for index, value in both]
             table = BoxTable.of(self.space.names, self.kinds, groups)
-            self.values_by_box[branch.way] = len(self.predicates), table
+            self.values_by_box[branch.way] = tuple(self.predicates), table
         return table.owners_met(branch.cubes).reshape(-1, 2)
 
     def follow(self, branches: Sequence[SuccessorBranch]) -> dict[tuple[AbstractKey, int], set[AbstractKey]]:
