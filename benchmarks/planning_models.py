@@ -235,11 +235,12 @@ def level_heaps(count: int, total: int, hidden: Sequence[int], seed: int) -> Pro
     return replace(made, name=f"level-heaps-{count}", property=Never(bad))
 
 
-def blocks(count: int, table: int, most_cost: int, hidden: Sequence[int], seed: int) -> Problem:
+def blocks(count: int, table: int | None, most_cost: int, hidden: Sequence[int], seed: int) -> Problem:
     """Blocks that a hand moves one by one; each has a cost that grows where a move fails, half of the times.
 
     Place 0 of a block is the hand, 1 the table, and 2 + i on block i. Flags say which blocks are clear, and a
-    counter how many stand on the table, where up to `table` may. `table = count`: nothing is bad.
+    counter how many stand on the table, where up to `table` may. Without such a limit it is bad that the
+    hand is empty and a block in it, which no run comes to, whatever the network.
     """
     on, clear, cost = ([Var(f"{w}_{i}") for i in range(count)] for w in ("block", "clear", "cost"))
     hand, counter, step = Var("hand_empty"), Var("table_counter"), Var("step_cost")
@@ -286,7 +287,9 @@ def blocks(count: int, table: int, most_cost: int, hidden: Sequence[int], seed: 
         Variable("step_cost", Int(0, most_cost)),
     )
     goal = conjunction_of([equal(on[i], i + 1) for i in range(count)])
-    return _problem(f"blocks-{count}", variables, start, edges, counter > table, goal, hidden, seed)
+    held = equal(hand, 1) & disjunction_of([equal(b, 0) for b in on])
+    bad = held if table is None else counter > table
+    return _problem(f"blocks-{count}", variables, start, edges, bad, goal, hidden, seed)
 
 
 MODELS: dict[str, Callable[[], Problem]] = {
@@ -298,7 +301,7 @@ MODELS: dict[str, Callable[[], Problem]] = {
     "deliveries-12": lambda: deliveries(12, (128, 64, 32), 6),
     "level-heaps-4": lambda: level_heaps(4, 17, (16, 16), 1),
     "level-heaps-8": lambda: level_heaps(8, 17, (64, 32), 1),
-    "blocks-4": lambda: blocks(4, 4, 50, (16, 16), 1),
+    "blocks-4": lambda: blocks(4, None, 50, (16, 16), 1),
     "blocks-6": lambda: blocks(6, 3, 50, (32, 32), 2),
     "blocks-8": lambda: blocks(8, 4, 50, WIDE, 3),
     # one random run in hundreds or thousands violates these

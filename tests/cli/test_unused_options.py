@@ -70,6 +70,8 @@ CHECKED: list[tuple[tuple[str, ...], str]] = [
     ((*SAFE, "--bounds"), "--bounds: it has no effect on a property that is not about a probability"),
     ((*SAFE, "--fixed", "--max-predicates", "3"), "--max-predicates: it has no effect where no predicate"),
     ((*SAFE, "--means", "table", "--tests", "guard"), "--tests: it has no effect on a table"),
+    ((*SAFE, "--means", "table", "--strategy", "both"), "--strategy: it has no effect on a table"),
+    ((*SAFE, "--fixed", "--strategy", "invariants"), "--strategy: it has no effect where no predicate"),
     ((*SAFE, "--degree", "2"), "--degree: it has no effect on `safe`"),
     ((*SAFE, "--polynomial"), "--polynomial: it has no effect on `safe`"),
     (("--property", "eventually x = 3", "--polynomial"), "--polynomial: it has no effect on `eventually`"),

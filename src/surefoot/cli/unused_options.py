@@ -58,10 +58,12 @@ def _idle_beside_others(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "width", "on exact numbers (--exact)"
     if given.get("fixed"):
         yield "max_predicates", "where no predicate is added (--fixed)"
+        yield "strategy", "where no predicate is added (--fixed)"
     if given.get("run_directory") is None:
         yield "resume", "without --run-directory"
     if given.get("means") == "table":
         yield "tests", "on a table of all states (--means table)"
+        yield "strategy", "on a table of all states (--means table)"
 
 
 def _idle_for_properties(asked: Sequence[api.Property]) -> Iterator[tuple[str, str]]:

@@ -30,6 +30,10 @@ KINDS = {"x": Int(0, 3), "y": Int(0, 3), "a": Real(None, None), "b": Real(None, 
 POINTS = [{"x": Fraction(x), "y": Fraction(y)} for x, y in product(range(4), repeat=2)]
 
 
+def index() -> ClauseIndex:
+    return ClauseIndex(("x", "y"), KINDS)
+
+
 def outputs(point: dict[str, Fraction]) -> dict[str, Fraction]:
     """What a network would say."""
     return {"a": 2 * point["x"] - point["y"], "b": point["y"] - Fraction(1, 2)}
@@ -92,7 +96,7 @@ def test_the_answers_are_those_of_all_cases() -> None:
             limit = random.randint(0, 3)
             box = {"x": (limit, 3)} if random.random() < 0.5 else {"y": (0, limit)}
             cubes.append(Cube(box, (), tuple(c for c in clauses if isinstance(c, AnyOf))))
-        replies = case_by_case(cubes, ClauseIndex(("x", "y"), KINDS), Answering(), Answering())
+        replies = case_by_case(cubes, index(), Answering(), Answering())
         for cube, reply in zip(cubes, replies, strict=True):
             there = [p for p in POINTS if inside(p, cube)]
             assert there == [p for p in POINTS if satisfies_cube(p | outputs(p), cube)]
@@ -107,9 +111,7 @@ def test_what_is_impossible_anyway_has_no_cases() -> None:
     clause = AnyOf(tuple(comparison(Random(1), "xy") for _ in range(3)))
     never = LinearAtom(LinearForm((("a", Fraction(-1)),), Fraction(100)), Relation.LE)
     asking = Answering()
-    assert case_by_case(
-        [Cube({}, (never,), (clause,) * 9)], ClauseIndex(("x", "y"), KINDS), asking, asking
-    ) == [IMPOSSIBLE]
+    assert case_by_case([Cube({}, (never,), (clause,) * 9)], index(), asking, asking) == [IMPOSSIBLE]
     assert asking.asked == 1
 
 
@@ -117,9 +119,7 @@ def test_too_many_cases_count_as_possible(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(case_splitting, "MOST_CASES", 1)
     difference = LinearAtom(LinearForm((("a", Fraction(1)),), Fraction(100)), Relation.LE)
     clause = AnyOf((difference, LinearAtom(LinearForm((("x", Fraction(-1)),), Fraction(4)), Relation.LE)))
-    assert case_by_case(
-        [Cube({}, (), (clause,))], ClauseIndex(("x", "y"), KINDS), Answering(), Answering()
-    ) == [OPEN]
+    assert case_by_case([Cube({}, (), (clause,))], index(), Answering(), Answering()) == [OPEN]
 
 
 def test_a_question_that_is_left_open_is_divided_too() -> None:
@@ -133,10 +133,8 @@ def test_a_question_that_is_left_open_is_divided_too() -> None:
         return [IMPOSSIBLE if "x" in cube.box else OPEN for cube in cubes]
 
     question = Cube({}, (), (AnyOf((low, high)),))
-    assert case_by_case([question], ClauseIndex(("x", "y"), KINDS), ask, ask) == [IMPOSSIBLE]
-    assert case_by_case(
-        [question], ClauseIndex(("x", "y"), KINDS), lambda cubes: [OPEN] * len(cubes), ask
-    ) == [OPEN]
+    assert case_by_case([question], index(), ask, ask) == [IMPOSSIBLE]
+    assert case_by_case([question], index(), lambda cubes: [OPEN] * len(cubes), ask) == [OPEN]
 
 
 def test_the_best_of_nine_applicable_actions_is_no_65536_cases() -> None:

@@ -209,6 +209,7 @@ def _built_again(
         earlier=list(old.earlier),
         impossible=set(old.impossible),
         composed=dict(old.composed),
+        values_by_box={},
     )
     again = replace(
         search, expansion=copied, met=list(search.met), safe=[(n, set(k)) for n, k in search.safe]

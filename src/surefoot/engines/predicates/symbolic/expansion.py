@@ -19,9 +19,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
+from operator import is_
 from typing import TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from surefoot.engines.predicates.dynamics import OutOfTime
+from surefoot.engines.predicates.symbolic.box_table import BoxTable
 from surefoot.engines.predicates.symbolic.cubes import Cube, Point, meet_cube_sets
 from surefoot.engines.predicates.symbolic.step_queries import StepQueries
 from surefoot.engines.predicates.symbolic.transition_cubes import (
@@ -89,6 +94,8 @@ class Expansion:
     )
     impossible: set[tuple[int, bool, int, bool]] = field(default_factory=set)
     composed: dict[tuple[int, int, bool], list[Cube]] = field(default_factory=dict)
+    ways_by_box: BoxTable | None = None
+    values_by_box: dict[int, tuple[tuple[Predicate, ...], BoxTable]] = field(default_factory=dict)
 
     def key(self, point: Point) -> AbstractKey:
         places = tuple(int(point[n]) for n in self.location_names)
@@ -133,8 +140,14 @@ class Expansion:
         """Where each way leads from each of these abstract states."""
         branches: list[SuccessorBranch] = []
         for key in wave:
+            if self.space.budget.is_spent():
+                raise OutOfTime
             inside = self.cubes(key)
+            near = self._ways_at(inside)
             for number, way in enumerate(self.ways[: self.moves]):
+                if not near[number]:
+                    self.known[key, number] = frozenset()
+                    continue
                 if (key, number) in self.known or self._was_impossible(key, number):
                     self.known.setdefault((key, number), frozenset())
                     continue
@@ -146,6 +159,24 @@ class Expansion:
         for pair, keys in self.follow(branches).items():
             self.known[pair] = frozenset(keys)
         return {(k, n): self.known[k, n] for k in wave for n in range(self.moves)}
+
+    def _ways_at(self, inside: Sequence[Cube]) -> NDArray[np.bool_]:
+        """Which ways can be taken from there, as far as boxes tell."""
+        if self.ways_by_box is None:
+            groups = [(way.cube,) for way in self.ways[: self.moves]]
+            self.ways_by_box = BoxTable.of(self.space.names, self.kinds, groups)
+        return self.ways_by_box.owners_met(inside)
+
+    def _values_after(self, branch: SuccessorBranch) -> NDArray[np.bool_]:
+        """For each predicate, whether it may be false and true behind the way, as far as boxes tell."""
+        known, table = self.values_by_box.get(branch.way, ((), None))
+        same = len(known) == len(self.predicates) and all(map(is_, known, self.predicates))
+        if table is None or not same:
+            both = ((i, v) for i in range(len(self.predicates)) for v in (False, True))
+            groups = [self._before(branch.way, index, value) for index, value in both]
+            table = BoxTable.of(self.space.names, self.kinds, groups)
+            self.values_by_box[branch.way] = tuple(self.predicates), table
+        return table.owners_met(branch.cubes).reshape(-1, 2)
 
     def follow(self, branches: Sequence[SuccessorBranch]) -> dict[tuple[AbstractKey, int], set[AbstractKey]]:
         """All abstract states to which these branches lead."""
@@ -208,8 +239,15 @@ class Expansion:
 
     def _branch_on_predicate(self, branch: SuccessorBranch) -> list[SuccessorBranch] | None:
         """Values that follow are fixed; then both values of the first open predicate; None: none is open."""
+        possible = self._values_after(branch) if self.predicates else None
         for index in range(len(self.predicates)):
             if index in branch.values:
+                continue
+            assert possible is not None
+            if not possible[index].all():  # where one value is impossible the other one follows
+                if not possible[index].any() or self._is_excluded(branch, index, bool(possible[index][1])):
+                    return []
+                branch.values[index] = bool(possible[index][1])
                 continue
             parts = []
             for value in (True, False):

@@ -29,8 +29,8 @@ from surefoot.engines.predicates.symbolic.cubes import (
     Cube,
     Point,
     bound_linear_form,
+    compose_linear,
     cube_of,
-    cube_precondition,
     evaluate_linear_form,
     integer_names,
     intersect_cubes,
@@ -40,7 +40,7 @@ from surefoot.engines.predicates.symbolic.search import SymbolicSearch, UnsafeGo
 from surefoot.engines.predicates.symbolic.spurious_paths import ConcreteRun
 from surefoot.engines.predicates.symbolic.transition_cubes import compared_quantity
 from surefoot.errors import SurefootError
-from surefoot.query.formula import AnyOf, LinearAtom, Relation
+from surefoot.query.formula import AnyOf, LinearAtom, Relation, sharpen_integer_atoms
 from surefoot.term.linear import (
     LinearForm,
     add_forms,
@@ -91,9 +91,12 @@ class PropertyDirected:
     whole: tuple[bool, ...] = field(init=False)
     frames: list[list[_Excluded]] = field(default_factory=lambda: [[], []])
     goals: dict[int, UnsafeGoal] = field(default_factory=dict)
+    integers: frozenset[str] = field(init=False)
+    composed: dict[tuple[int, int], LinearForm] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         dynamics, names = self.search.dynamics, integer_names(self.search.expansion.kinds)
+        self.integers = names
         terms = [dynamics.initial, *dynamics.bad_conditions, *(s.guard for s in dynamics.steps)]
         compared = (compared_quantity(dynamics, c) for c in _linear_comparisons(self.search, terms))
         sums = [q for q in compared if q is not None and len(q.coefficients) > 1]
@@ -174,11 +177,10 @@ class PropertyDirected:
         self, region: Region, level: int, clause: AnyOf | None
     ) -> Generator[None, None, tuple[int, Point] | None]:
         """A step from a frame, where the clause holds too, into the region: its way and where it begins."""
-        expansion, target = self.search.expansion, self._cube(region)
-        frame = self._frame(level)
+        expansion, frame = self.search.expansion, self._frame(level)
         asked: list[tuple[int, Cube]] = []
         for number, way in enumerate(expansion.ways[: expansion.moves]):
-            before = cube_precondition(target, way.after, expansion.kinds)
+            before = self._precondition(region, number)
             if before is None or (here := intersect_cubes(way.cube, before, expansion.kinds)) is None:
                 continue
             if clause is not None:
@@ -186,6 +188,29 @@ class PropertyDirected:
             asked += [(number, c) for c in meet_cube_sets(frame, [here], expansion.kinds)]
         met = yield from self._ask("invariants, step", [c for _, c in asked])
         return None if met is None else (asked[met[0]][0], met[1])
+
+    def _precondition(self, region: Region, way: int) -> Cube | None:
+        """Where the way leads into the region, as far as its update tells; None: from nowhere."""
+        atoms: list[LinearAtom] = []
+        for (number, upper), end in region.items():
+            form = self._after(way, number)
+            if form.is_constant():
+                if form.constant > end if upper else form.constant < end:
+                    return None
+                continue
+            part = sharpen_integer_atoms(_bound_atom(form, upper, end), self.integers)
+            if isinstance(part, LinearAtom):
+                atoms.append(part)
+            elif part == AnyOf():
+                return None
+        return intersect_cubes(EVERYTHING, cube_of(atoms), self.search.expansion.kinds)
+
+    def _after(self, way: int, number: int) -> LinearForm:
+        """A quantity after the way, in terms of the state before."""
+        if (way, number) not in self.composed:
+            after = self.search.expansion.ways[way].after
+            self.composed[way, number] = compose_linear(self.quantities[number], after)
+        return self.composed[way, number]
 
     # The main loop of the papers.
 
