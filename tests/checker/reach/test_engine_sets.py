@@ -147,3 +147,16 @@ def test_terms_of_conditions_are_expanded_where_they_are_needed() -> None:
     derivatives = {"x": "v", "v": "-x + u"}
     loop = timed_loop(derivatives, starts, "never x^2 + v^2 > 1.02 for 2 seconds", period="0.5")
     assert is_accepted(loop)
+
+
+def test_what_a_disturbance_drives_through_others_is_bounded() -> None:
+    """A force moves the speed, and only through it the place: half a second was too long for any bound."""
+    loop = timed_loop(
+        {"x": "v", "v": "-x - v + u + w"},
+        {"x": ("0.4", "0.5"), "v": ("0.0", "0.0")},
+        "never x > 1 for 2 seconds",
+        chosen={"w": ("-0.05", "0.05")},
+        period="0.5",
+    )
+    verdict = ask_reach(loop, 20.0, pieces=1)
+    assert check_reach_proof(loop, verdict).accepted

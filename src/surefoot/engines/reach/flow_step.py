@@ -244,14 +244,16 @@ def _disturbance_error(system: FlowSystem, enclosure: Range, held: Range, length
     half = np.maximum(system.chosen_high - middle, middle - system.chosen_low) * (1 + 4 * STEP)
     slopes = size[jacobian.by_state]  # (variables, variables, cells)
     drive = (size[jacobian.by_chosen] * half[None, :, None]).sum(1) * (1 + 8 * STEP)
-    guess = length * drive * 2 + LEAST
+    # what is driven by others alone never gets beyond its own image unless all are driven a little more
+    more = drive + 0.25 * drive.max(0) + LEAST
+    guess = length * more
     image, good = guess, np.zeros(cells, bool)
-    for _ in range(TRIES):
+    for _ in range(2 * TRIES):
         image = length * ((slopes * guess[None]).sum(1) + drive) * (1 + (count + 8) * STEP)
         good = np.asarray((image <= guess).all(0))
         if good.all():
             break
-        guess = np.maximum(guess, image) * 1.5
+        guess = np.maximum(guess, length * ((slopes * guess[None]).sum(1) + more))
     error: Array = np.where(good[None], image, np.nan)
     return error
 

@@ -366,16 +366,18 @@ def _bound_deviation(
         for g in rates
     ]
 
-    def image(z: Sequence[int]) -> list[int]:
+    def image(z: Sequence[int], more: int = 0) -> list[int]:
         return [
-            -(-(_bound_change(g, z, bits) + d) * length.numerator // length.denominator)
+            -(-(_bound_change(g, z, bits) + d + more) * length.numerator // length.denominator)
             for g, d in zip(rates, driven, strict=True)
         ]
 
-    z = image([0] * len(rates))
+    # what is driven by others alone never gets beyond its own image unless all are driven a little more
+    more = max(driven) // 4 + 4
+    z = image([0] * len(rates), more)
     for _ in range(_TRIES):
         reached = image(z)
         if all(a <= b for a, b in zip(reached, z, strict=True)):
             return image(reached)
-        z = [max(a, b) + max(a, b) // 10 + 2 for a, b in zip(reached, z, strict=True)]
+        z = image(z, more)
     raise Refused("chosen values may drive the states too far apart within a sub-step")
