@@ -45,7 +45,7 @@ def test_the_keys_are_those_that_are_read() -> None:
     schema = json.loads(read_schema("problem"))
     assert set(schema["properties"]) == set(reader.KEYS)
     assert set(schema["$defs"]["edge"]["properties"]) == set(edges._EDGE_KEYS)
-    assert set(json.loads(read_schema("wiring"))["properties"]) == set(wiring.KEYS)
+    assert set(json.loads(read_schema("wiring"))["properties"]) == {*wiring.KEYS, *wiring.FILE_KEYS}
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,8 @@ def write_sklearn_forest(folder: Path) -> Sample:
     model = RandomForestRegressor(5, max_depth=3, random_state=1).fit(x, y[:, 0])
     path = folder / "policy.onnx"
     path.write_bytes(to_onnx(model, x[:1]).SerializeToString())
-    return Sample(path, None, None)
+    inputs = _inputs()
+    return Sample(path, inputs, model.predict(inputs)[:, None].astype(np.float32))
 
 
 def _write_keras(folder: Path, shape: tuple[int, ...], layers: Any) -> Sample:
@@ -82,11 +83,17 @@ def _write_keras(folder: Path, shape: tuple[int, ...], layers: Any) -> Sample:
     return Sample(path, inputs.reshape(POINTS, -1), np.asarray(act(inputs)))
 
 
+def write_keras_gelu(folder: Path) -> Sample:
+    """tf2onnx makes an operator of it that ONNX does not have."""
+    sample = _write_keras(folder, (4,), lambda k: [k.Dense(8, "gelu"), k.Dense(3)])
+    return Sample(sample.path, None, None)
+
+
 def write_keras_dense(folder: Path) -> Sample:
     return _write_keras(
         folder,
         (4,),
-        lambda k: [k.Dense(16, "elu"), k.LayerNormalization(), k.Dense(16, "gelu"), k.Dense(3, "tanh")],
+        lambda k: [k.Dense(16, "elu"), k.LayerNormalization(), k.Dense(16, "silu"), k.Dense(3, "tanh")],
     )
 
 

@@ -9,6 +9,7 @@ from tests.formats.corpus import POINTS, Sample
 from tests.formats.corpus_sb3 import make_model, spaces
 
 READS, STATES, ACTS = 4, 6, 2
+CHOOSING = ("SB3 RecurrentPPO",)  # of which choices are compared, not outputs
 # Name: module of torch.nn, its layers, time after the batch, the exporter torch.export.
 EXPORTS = {
     "LSTM": ("LSTM", 1, False, False),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 from onnx import ModelProto
+from tests.formats.corpus_recurrent import CHOOSING
 from tests.formats.corpus_sb3 import MODELS
 from tests.formats.onnx_cases import CASES
 from tests.formats.test_policy_corpus import REFUSED, WRITERS
@@ -33,7 +34,7 @@ def corpus_table() -> list[str]:
     rows = ["| file | what a test shows |", "| --- | --- |"]
     for name in WRITERS:
         model = MODELS.get(name.removeprefix("SB3 "))
-        choices = model[2] == "discrete" if model else "Classifier" in name
+        choices = model[2] == "discrete" if model else "Classifier" in name or name in CHOOSING
         shown = (
             "same choices, but for near ties below 1e-5" if choices else "outputs within 2e-5 of their size"
         )

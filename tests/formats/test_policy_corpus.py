@@ -52,6 +52,7 @@ WRITERS: dict[str, tuple[str, Writer]] = {
     "CleanRL TD3 actor": ("torch", corpus_torch.write_cleanrl),
     "safetensors": ("safetensors", corpus_torch.write_safetensors),
     "skl2onnx MLPRegressor": ("skl2onnx", corpus_other.write_sklearn_regressor),
+    "skl2onnx RandomForestRegressor": ("skl2onnx", corpus_other.write_sklearn_forest),
     "skl2onnx MLPClassifier": ("skl2onnx", corpus_other.write_sklearn_classifier),
     "tf2onnx Keras, dense": ("tf2onnx", corpus_other.write_keras_dense),
     "tf2onnx Keras, convolutions": ("tf2onnx", corpus_other.write_keras_convolutions),
@@ -86,10 +87,10 @@ REFUSED: dict[str, tuple[str, Writer, str]] = {
         corpus_other.write_sklearn_labels,
         "there are 2 outputs: `label`, `probabilities`; fix: --output NAME",
     ),
-    "skl2onnx RandomForestRegressor": (
-        "skl2onnx",
-        corpus_other.write_sklearn_forest,
-        "is of the custom domain `ai.onnx.ml`; fix: export plain ONNX",
+    "tf2onnx Keras, GELU": (
+        "tf2onnx",
+        corpus_other.write_keras_gelu,
+        "such as Gemm, Add, Mul, Relu, Tanh (docs/reference/policies.md lists all)",
     ),
 }
 

@@ -21,7 +21,7 @@ VERDICT = re.compile(
     r"(violated|proved|holds|estimated|between|exactly|unknown|vacuous)\b|set  |if -|asking ", re.MULTILINE
 )
 SECONDS = 280
-CHECKED = 8  # commands `surefoot check` on the page
+CHECKED = 9  # commands `surefoot check` on the page
 
 
 def blocks() -> list[tuple[str, str]]:
@@ -105,7 +105,7 @@ def test_every_question_has_a_verdict_with_evidence(trained: Path, line: str) ->
         assert "the same start and actions violate it too" in done.stdout  # in the installed library
     if "--property" not in line:
         assert done.stderr.startswith("asking 6 questions: safe, P safe, goal, P goal, return, steps; ")
-        assert done.stdout.count("\n  evidence  ") == 6
+        assert done.stdout.count("\n  problem   FrozenLake-v1/") == 6
 
 
 @pytest.mark.train

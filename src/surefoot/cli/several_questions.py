@@ -55,7 +55,7 @@ def answer_questions(
 def _is_open(verdict: api.Verdict) -> bool:
     """Is nothing known, or no more than a coarse estimate for want of time?"""
     if isinstance(verdict, api.Estimated) and not verdict.complete:
-        return verdict.high - verdict.low > COARSE * max(1, abs(verdict.low), abs(verdict.high))
+        return verdict.high - verdict.low > COARSE * max(Fraction(1), abs(verdict.low), abs(verdict.high))
     return isinstance(verdict, api.Unknown)
 
 

@@ -70,7 +70,8 @@ def _action_of(problem: api.Problem, label: str | None, decided: Any) -> Any:
         return labels.index(label) if label in labels else None
     if decided is None or not decided.controls:
         return None
-    return np.array([float(value) for value in decided.controls.values()], dtype=np.float32)
+    own = (decided.controls[control.name] for control in problem.environment.controls)
+    return np.array([float(value) for value in own], dtype=np.float32)
 
 
 def _holds(condition: api.Term, trace: api.Trace, number: int, variables: list[str], state: Any) -> bool:

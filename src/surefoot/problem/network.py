@@ -143,7 +143,7 @@ class Network:
     """`width` inputs; the result is the value of the last node (the input itself if there are none).
 
     With a `memory` of n values the last n inputs are what the last n outputs were at the decision before, and
-    0 at the first: `reductions/policy_memory.py` makes variables of them before anything runs.
+    0 at the first: `problem/policy_memory.py` makes variables of them before anything runs.
 
     A reader may leave out a last softmax or argmax: then `head` says so, and the outputs are the scores
     before it. They serve to choose an action, but they are not what the file computes.

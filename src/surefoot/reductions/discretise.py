@@ -24,9 +24,9 @@ from fractions import Fraction
 from surefoot.errors import InvalidProblem, SurefootError, Unsupported, did_you_mean
 from surefoot.problem.environment import Edge, Environment, Outcome, Update
 from surefoot.problem.flow import Flow
+from surefoot.problem.policy_memory import memory_objection, write_out_memory
 from surefoot.problem.problem import Problem
 from surefoot.query.reduction import Reduction, keep_answer
-from surefoot.reductions.policy_memory import memory_objection, write_out_memory
 from surefoot.reductions.timed_steps import count_in_steps, timed_steps_objection
 from surefoot.reductions.written_out_size import MOST_OPERATIONS, count_leaves
 from surefoot.term.term import Apply, Const, Op, Term, Var, free_names, split_target

@@ -34,8 +34,11 @@ def read_question(problem: Problem, scope: TreeScope, period: Fraction) -> LoopQ
     def limit(steps: int | None) -> Fraction | None:
         return None if steps is None else steps * period
 
+    controls = {control.name for control in problem.environment.controls}
+
     def state_condition(term: Term) -> Term:
-        if acting := [name for name in free_names(term) if is_reserved(name) and name not in scope]:
+        unknown = (n for n in free_names(term) if n in controls or (is_reserved(n) and n not in scope))
+        if acting := sorted(unknown):
             raise Unsupported(f"reach looks at conditions on the state, not at `{acting[0]}`")
         return expand_scalar(term, scope, plant_arithmetic(problem.environment))
 

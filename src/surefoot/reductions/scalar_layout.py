@@ -16,6 +16,7 @@ from surefoot.problem.semantics import State
 from surefoot.query.reduction import Reduction
 from surefoot.reductions.expand import ScalarTree, TreeScope, require_scalar
 from surefoot.term.interval import Scalar
+from surefoot.term.reserved_names import fresh_name as fresh_name
 from surefoot.term.reserved_names import location_key, location_name
 from surefoot.term.term import FALSE, TRUE, Term, Var, equal
 from surefoot.term.traverse import map_variables
@@ -49,16 +50,6 @@ def state_kinds(environment: Environment) -> Iterator[tuple[str, ValueType]]:
 def at_step(term: Term, step: int) -> Term:
     """The same term about the quantities of one step."""
     return map_variables(term, lambda v: Var(f"{v.name}@{step}"))
-
-
-def fresh_name(name: str, taken: set[str]) -> str:
-    """The name itself, or the first of name.1, name.2, … that is not taken; it is taken from now on."""
-    number, candidate = 0, name
-    while candidate in taken:
-        number += 1
-        candidate = f"{name}.{number}"
-    taken.add(candidate)
-    return candidate
 
 
 def scalar_count(kind: ValueType) -> int:

@@ -53,3 +53,13 @@ def is_about_acting(name: str) -> bool:
 
 def is_reserved(name: str) -> bool:
     return name in (STALLED, DEADLOCKED) or any(p.match(name) for p in (_OUTPUT, _CHOSEN, _AT))
+
+
+def fresh_name(name: str, taken: set[str]) -> str:
+    """The name itself, or the first of name.1, name.2, … that is not taken; it is taken from now on."""
+    number, candidate = 0, name
+    while candidate in taken:
+        number += 1
+        candidate = f"{name}.{number}"
+    taken.add(candidate)
+    return candidate

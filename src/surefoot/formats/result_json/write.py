@@ -18,6 +18,7 @@ from surefoot.formats.result_json.exact_numbers import (
 from surefoot.formats.result_json.read import SCHEMA, Annotation
 from surefoot.problem.meaning.decision import observation_vector
 from surefoot.problem.policy import NeuralPolicy
+from surefoot.problem.policy_memory import write_out_memory
 from surefoot.problem.problem import Problem
 from surefoot.problem.property_printer import show_property
 from surefoot.problem.semantics import Move, State, policy_decision
@@ -76,7 +77,8 @@ def annotated_result_to_json(problem: Problem, result: Result) -> dict[str, Any]
 
 def annotate_trace(problem: Problem, trace: Trace) -> tuple[Annotation | None, ...]:
     """What the policy saw and decided in each state of a trace; None where it has no decision."""
-    return tuple(_annotate_state(problem, state) for state in trace.states)
+    executed = write_out_memory(problem)
+    return tuple(_annotate_state(executed, state) for state in trace.states)
 
 
 def _annotate_state(problem: Problem, state: State) -> Annotation | None:

@@ -117,6 +117,9 @@ def decide_and_enable(
 def _network_outputs(
     policy: NeuralPolicy, environment: Environment, state: Mapping[str, Any]
 ) -> tuple[float, ...]:
+    if policy.network.memory:
+        what = "the memory of the network is no part of the state yet"
+        raise InvalidProblem(what, fix="ask about discretise(problem)")
     outputs = infer_outputs(policy.network, observation_vector(policy, environment, state)[None, :])[0]
     if not np.all(np.isfinite(outputs)):
         raise Undefined("the network's output is not finite here")

@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from surefoot.errors import SurefootError, Unsupported
 from surefoot.problem.environment import Edge, Environment, expand_definitions
+from surefoot.problem.policy_memory import has_memory
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never
 from surefoot.query.bounds import tighten_box
@@ -48,6 +49,9 @@ class SwitchedSystem:
 
 def read_switched_system(problem: Problem) -> SwitchedSystem:
     """The maps of all actions; `Unsupported` says why it is no such system."""
+    if has_memory(problem.policy):
+        what = "a shield around a policy with memory"
+        raise Unsupported(what, fix="leave the policy out: what is permitted does not depend on it")
     problem = discretise(problem)
     environment, asked = problem.environment, problem.property
     if not isinstance(asked, Never):

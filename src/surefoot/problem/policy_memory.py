@@ -30,8 +30,14 @@ from surefoot.problem.network import Remembered
 from surefoot.problem.policy import Choose, NeuralPolicy, Policy, ShieldedPolicy, nested_policies
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Never, NeverBefore, Property, Within
-from surefoot.reductions.scalar_layout import fresh_name
-from surefoot.term.reserved_names import DEADLOCKED, STALLED, chosen_name, location_key, location_name
+from surefoot.term.reserved_names import (
+    DEADLOCKED,
+    STALLED,
+    chosen_name,
+    fresh_name,
+    location_key,
+    location_name,
+)
 from surefoot.term.term import (
     FALSE,
     TRUE,

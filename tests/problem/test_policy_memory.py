@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import surefoot as sf
+from surefoot.engines.selection import NoEngine
 from surefoot.errors import InvalidProblem, Unsupported
 from surefoot.problem.environment import (
     Choice,
@@ -241,6 +242,13 @@ def test_an_lstm_is_proved_and_refuted(arithmetic: Arithmetic) -> None:
     assert low < high
 
 
+def test_reach_says_that_it_looks_at_states() -> None:
+    """What is said about acting is about scores, which a certificate of sets of states does not know."""
+    stalls = replace(lstm_problem(), property=Never(Var(STALLED), 2))
+    with pytest.raises(NoEngine, match="reach looks at conditions on the state, not at `score_0`"):
+        sf.verify(stalls, "reach", sf.Budget(20))
+
+
 def test_every_cell_is_bounded_where_steps_are_counted() -> None:
     written = discretise(lstm_problem())
     kinds = {v.name: v.kind for v in written.environment.variables}
@@ -322,6 +330,11 @@ def test_what_is_refused() -> None:
     flow = Flow((("x", Const(0)),), Fraction(1), "taylor", continuous=True)
     with pytest.raises(Unsupported, match="continuous time"):
         discretise(replace(problem, environment=replace(environment, flow=flow)), continuous=True)
+
+
+def test_the_reference_knows_no_memory() -> None:
+    with pytest.raises(InvalidProblem, match="the memory of the network is no part of the state yet"):
+        list(enumerate_successors(lstm_problem(), {"x": Fraction(0)}))
 
 
 def test_names_that_are_taken_stay() -> None:
