@@ -22,7 +22,6 @@ from surefoot.engines.start_filters import TABLES, End, count_starts, fold_start
 from surefoot.explore.exploration import explore_problem
 from surefoot.explore.explored_model import ExploredModel, States
 from surefoot.explore.limits import TIME
-from surefoot.problem.environment import Environment
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Never, Probability
 from surefoot.query.markov import MarkovAnswer, Until
@@ -84,7 +83,7 @@ def explicit_verdict(limits: Explicit, problem: Problem, budget: Budget) -> Verd
     if found.late:
         return _answer_in_part(problem.property, found, bounds)
     cut = any(what.unfolded.markov.cut.any() for _, what, _ in found.sides)
-    whole = None if cut or found.fused else _process_certificate(problem.environment, found)
+    whole = None if cut or found.fused else _process_certificate(problem, found)
     which, threshold = problem.property.over, problem.property.threshold
     if which == "count" and threshold is not None:
         return Exact(*count_starts(threshold, bounds), None)  # nor has the checker a claim about that
@@ -206,15 +205,20 @@ def _enclose_side(what: Subproblem, budget: Budget) -> MarkovAnswer | None:
     return MarkovAnswer(low, high, 1, nowhere, np.full(markov.states, -1, dtype=np.int64))
 
 
-def _process_certificate(environment: Environment, solved: SolvedProcess) -> Certificate:
+def _process_certificate(problem: Problem, solved: SolvedProcess) -> Certificate:
     values: list[dict[str, Any] | None] = []
+    states = solved.explored.states
+    assert isinstance(problem.property, Probability | Expected)
+    listed = problem.property.starts  # then the checker has to find out which states are reached
     for side, what, answer in solved.sides:
         if side.steps is not None:
             values.append(None)
-        elif (packed := pack_values(environment, solved.explored.states, what, answer)) is not None:
+        elif (
+            listed is None and (packed := pack_values(problem.environment, states, what, answer)) is not None
+        ):
             values.append(packed)
         else:
-            order = sort_states(solved.explored.states, what.unfolded)
+            order = sort_states(states, what.unfolded)
             low, high = answer.low[order].tolist(), answer.high[order].tolist()
             values.append(encode_bounds(low, high, answer.scale))
     return process_certificate(solved.explored, values)

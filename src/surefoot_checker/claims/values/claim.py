@@ -24,8 +24,8 @@ from .bound_checks import check_probability_bounds, check_reward_bounds, step_bo
 from .initial_rows import enumerate_initial_rows
 from .local_check import LocalCheck, LocalResult, is_packed
 from .model import AutomataModel, build_automata_model
-from .pctl_question import QuantitativeQuery, compile_condition, read_quantitative_query
 from .packed_states import Bounds, read_hex_integer
+from .pctl_question import QuantitativeQuery, compile_condition, read_quantitative_query
 from .policy import ClaimedPolicy, build_claimed_policy
 from .state_space import MOST_STATES, Process, explore_reachable, with_state_rewards
 from .term import Row

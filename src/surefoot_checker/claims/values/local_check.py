@@ -21,7 +21,6 @@ from .local_code import PlaceCode, compile_place
 from .local_rules import LocalBounds, LocalRule, check_choices, check_decided, check_state
 from .packed_states import (
     Bounds,
-    PackedLayout,
     build_packed_layout,
     build_state_index,
     position_of,

@@ -139,7 +139,7 @@ class _Writer:
         self, condition: ast.expr | None, name: str, then: str, bad: ast.expr, *, lost: bool = False
     ) -> list[ast.stmt]:
         if isinstance(condition, ast.Constant):
-            if condition.value is True and lost or condition.value is False and not lost:
+            if (condition.value is True and lost) or (condition.value is False and not lost):
                 return []
             test: ast.expr = condition
         elif condition is None:
