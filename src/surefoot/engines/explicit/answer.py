@@ -70,7 +70,7 @@ def explicit_verdict(limits: Explicit, problem: Problem, budget: Budget) -> Verd
     """The verdict about a probability, an expected reward or all runs."""
     if not isinstance(problem.property, Probability | Expected):
         return _check_runs(limits, problem, budget)
-    found = solve_process(limits, problem, budget)
+    found = solve_process(limits, problem, budget, bounds_only=True)
     if isinstance(found, Unknown):
         return found
     if found.explored.why_cut and problem.property.starts is not None:
@@ -132,8 +132,13 @@ def _check_runs(limits: Explicit, problem: Problem, budget: Budget) -> Verdict:
     return decide_runs(problem, explored, explored.markov.labels["condition"], budget)
 
 
-def solve_process(limits: Explicit, problem: Problem, budget: Budget) -> SolvedProcess | Unknown:
-    """One question, or two where the property leaves open whether least or greatest is meant."""
+def solve_process(
+    limits: Explicit, problem: Problem, budget: Budget, *, bounds_only: bool = False
+) -> SolvedProcess | Unknown:
+    """One question, or two where the property leaves open whether least or greatest is meant.
+
+    `bounds_only`: nobody asks for the choices.
+    """
     assert isinstance(problem.property, Probability | Expected)
     first = pctl_question(problem.property, "min")
     starts = problem.property.starts
@@ -165,7 +170,7 @@ def solve_process(limits: Explicit, problem: Problem, budget: Budget) -> SolvedP
         except MarkovUndecided as why:
             return Unknown(Reason.TIMEOUT if part.is_spent() else Reason.INCOMPLETE, str(why))
         budget.progress(f"solving for {what.unfolded.markov.states} states")
-        found = None if late else _solve_side(limits, what, budget.part(SOLVING * share))
+        found = None if late else _solve_side(limits, what, budget.part(SOLVING * share), bounds_only)
         if isinstance(found, Unknown):
             return found
         if found is None:
@@ -176,13 +181,21 @@ def solve_process(limits: Explicit, problem: Problem, budget: Budget) -> SolvedP
     return SolvedProcess(explored, tuple(sides), through != FALSE, late or explored.why_cut == TIME)
 
 
-def _solve_side(limits: Explicit, what: Subproblem, budget: Budget) -> MarkovAnswer | Unknown | None:
+def _solve_side(
+    limits: Explicit, what: Subproblem, budget: Budget, bounds_only: bool
+) -> MarkovAnswer | Unknown | None:
     """None: the time was over."""
     markov = what.unfolded.markov
 
     def attempt() -> MarkovAnswer:
-        left = budget.remaining
-        return solve_markov(markov, what.question, width=limits.width, exact=limits.exact, seconds_left=left)
+        return solve_markov(
+            markov,
+            what.question,
+            width=limits.width,
+            exact=limits.exact,
+            seconds_left=budget.remaining,
+            bounds_only=bounds_only,
+        )
 
     try:
         return call_in_time(budget, attempt, lambda: None, strictly=True)

@@ -1,4 +1,4 @@
-"""The open states of a process in depth-first postorder, in machine code: successors come first where they can.
+"""The open states of a process in depth-first postorder: successors come first where they can.
 
 A sweep in this order has the last values of all successors but those that close a cycle, so that a process
 without cycles is done after one.
@@ -51,7 +51,7 @@ def order_states(markov: Markov, open_states: NDArray[np.bool_]) -> NDArray[np.i
 
 def _kernel_text() -> str:
     f = IrFunction("order_states", "ptr %table")
-    at = {
+    at: dict[_Field, str] = {
         field: f.value(f"inttoptr i64 {f.load('%table', field)} to ptr")
         for field in _Field
         if field is not _Field.STATES
