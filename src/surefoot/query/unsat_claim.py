@@ -160,10 +160,15 @@ def _node_from_claim(node: object) -> Node:
             return Join(several)
         case TreesNode():
             leaves = np.array(node.leaves, dtype=np.float32).reshape(-1, len(node.start))
-            places = (freeze_indices(p) for p in (node.lower, node.upper, node.roots))
-            features, thresholds = freeze_indices(node.features), freeze_float32(node.thresholds)
             return TreeEnsemble(
-                node.source, features, thresholds, *places, freeze_float32(leaves), freeze_float32(node.start)
+                node.source,
+                freeze_indices(node.features),
+                freeze_float32(node.thresholds),
+                freeze_indices(node.lower),
+                freeze_indices(node.upper),
+                freeze_indices(node.roots),
+                freeze_float32(leaves),
+                freeze_float32(node.start),
             )
         case _:
             raise Unsupported("a node of a network that is not known")

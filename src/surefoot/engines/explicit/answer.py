@@ -23,7 +23,6 @@ from surefoot.explore.delayed.model import DelayedQuestion
 from surefoot.explore.exploration import explore_problem
 from surefoot.explore.explored_model import ExploredModel, States
 from surefoot.explore.limits import TIME
-from surefoot.problem.environment import Environment
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Expected, Never, Probability
 from surefoot.query.markov import MarkovAnswer, Until
@@ -72,7 +71,7 @@ def explicit_verdict(limits: Explicit, problem: Problem, budget: Budget) -> Verd
     """The verdict about a probability, an expected reward or all runs."""
     if not isinstance(problem.property, Probability | Expected):
         return _check_runs(limits, problem, budget)
-    found = solve_process(limits, problem, budget, delayed=True)
+    found = solve_process(limits, problem, budget, bounds_only=True)
     if isinstance(found, Unknown):
         return found
     if found.explored.why_cut and problem.property.starts is not None:
@@ -85,7 +84,7 @@ def explicit_verdict(limits: Explicit, problem: Problem, budget: Budget) -> Verd
     if found.late:
         return _answer_in_part(problem.property, found, bounds)
     cut = any(what.unfolded.markov.cut.any() for _, what, _ in found.sides)
-    whole = None if cut or found.fused else _process_certificate(problem.environment, found)
+    whole = None if cut or found.fused else _process_certificate(problem, found)
     which, threshold = problem.property.over, problem.property.threshold
     if which == "count" and threshold is not None:
         return Exact(*count_starts(threshold, bounds), None)  # nor has the checker a claim about that
@@ -135,11 +134,11 @@ def _check_runs(limits: Explicit, problem: Problem, budget: Budget) -> Verdict:
 
 
 def solve_process(
-    limits: Explicit, problem: Problem, budget: Budget, *, delayed: bool = False
+    limits: Explicit, problem: Problem, budget: Budget, *, bounds_only: bool = False
 ) -> SolvedProcess | Unknown:
     """One question, or two where the property leaves open whether least or greatest is meant.
 
-    `delayed`: nothing but the values of the start states is wanted, so that outcomes may stay open.
+    `bounds_only`: nothing but the values of the start states is wanted: no choices, and outcomes may stay open.
     """
     assert isinstance(problem.property, Probability | Expected)
     first = pctl_question(problem.property, "min")
@@ -156,7 +155,7 @@ def solve_process(
         memory=limits.bytes(),
         until=first.decided_states(problem.environment) if starts is None else FALSE,
         through=through,
-        delayed=_delayed_question(first, starts) if delayed and through == FALSE else None,
+        delayed=_delayed_question(first, starts) if bounds_only and through == FALSE else None,
         tier=limits.tier,
     )
     if explored.blocked.any():
@@ -173,7 +172,7 @@ def solve_process(
         except MarkovUndecided as why:
             return Unknown(Reason.TIMEOUT if part.is_spent() else Reason.INCOMPLETE, str(why))
         budget.progress(f"solving for {what.unfolded.markov.states} states")
-        found = None if late else _solve_side(limits, what, budget.part(SOLVING * share))
+        found = None if late else _solve_side(limits, what, budget.part(SOLVING * share), bounds_only)
         if isinstance(found, Unknown):
             return found
         if found is None:
@@ -191,13 +190,21 @@ def _delayed_question(wanted: PctlQuestion, starts: Term | None) -> DelayedQuest
     return DelayedQuestion(wanted.left, wanted.right, wanted.reward)
 
 
-def _solve_side(limits: Explicit, what: Subproblem, budget: Budget) -> MarkovAnswer | Unknown | None:
+def _solve_side(
+    limits: Explicit, what: Subproblem, budget: Budget, bounds_only: bool
+) -> MarkovAnswer | Unknown | None:
     """None: the time was over."""
     markov = what.unfolded.markov
 
     def attempt() -> MarkovAnswer:
-        left = budget.remaining
-        return solve_markov(markov, what.question, width=limits.width, exact=limits.exact, seconds_left=left)
+        return solve_markov(
+            markov,
+            what.question,
+            width=limits.width,
+            exact=limits.exact,
+            seconds_left=budget.remaining,
+            bounds_only=bounds_only,
+        )
 
     try:
         return call_in_time(budget, attempt, lambda: None, strictly=True)
@@ -220,15 +227,19 @@ def _enclose_side(what: Subproblem, budget: Budget) -> MarkovAnswer | None:
     return MarkovAnswer(low, high, 1, nowhere, np.full(markov.states, -1, dtype=np.int64))
 
 
-def _process_certificate(environment: Environment, solved: SolvedProcess) -> Certificate:
+def _process_certificate(problem: Problem, solved: SolvedProcess) -> Certificate:
     values: list[dict[str, Any] | None] = []
+    states = solved.explored.states
+    assert isinstance(problem.property, Probability | Expected)
+    listed = problem.property.starts  # then the checker has to find out which states are reached
+    packable = listed is None and solved.explored.tier != "delayed"
     for side, what, answer in solved.sides:
         if side.steps is not None:
             values.append(None)
-        elif (packed := pack_values(environment, solved.explored.states, what, answer)) is not None:
+        elif packable and (packed := pack_values(problem.environment, states, what, answer)) is not None:
             values.append(packed)
         else:
-            order = sort_states(solved.explored.states, what.unfolded)
+            order = sort_states(states, what.unfolded)
             low, high = answer.low[order].tolist(), answer.high[order].tolist()
             values.append(encode_bounds(low, high, answer.scale))
     return process_certificate(solved.explored, values)

@@ -47,6 +47,7 @@ class Precision:
     wanted: NDArray[np.int64]
     exact: bool
     seconds_left: Callable[[], float]
+    bounds_only: bool = False  # no choices are asked for: value iteration will do
 
 
 def solve_bellman_equation(

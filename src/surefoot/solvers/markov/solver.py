@@ -54,7 +54,7 @@ def solve_expected_reward(graph: MarkovGraph, asked: Accumulate, wish: Precision
         finite = sure_rank != NEVER
         usable = graph.closed_choices(finite)
     states = finite & ~asked.until
-    if not (signed or wish.exact):
+    if wish.bounds_only and not (signed or wish.exact):
         nowhere = np.zeros(markov.states, dtype=np.bool_)
         swept = OpenProcess(markov, asked.optimise, states, nowhere, usable, asked.rewards)
         if (found := _sweep_in_time(swept, wish, ~finite)) is not None:
@@ -103,7 +103,7 @@ def solve_until(graph: MarkovGraph, asked: Until, wish: Precision) -> MarkovAnsw
         zero = graph.must_reach(asked.right, through) == NEVER
         one = graph.prob1_forall(asked.right, through)
         states = ~zero & ~one
-    if not wish.exact:
+    if wish.bounds_only and not wish.exact:
         swept = OpenProcess(markov, asked.optimise, states, one, everything, None)
         if (quick := _sweep_in_time(swept, wish, nowhere)) is not None:
             return quick
@@ -139,7 +139,8 @@ def _sweep_in_time(asked: OpenProcess, wish: Precision, infinite: NDArray[np.boo
     found = bound_by_sweeps(asked, wish.width, wanted, wish.seconds_left)
     if found is None:
         return None
-    return MarkovAnswer(found.low, found.high, found.scale, infinite, None)  # type: ignore[arg-type]
+    nothing = np.full(len(infinite), NEVER, dtype=np.int64)
+    return MarkovAnswer(found.low, found.high, found.scale, infinite, nothing)
 
 
 WIDTH = Fraction(1, 10**6)
@@ -152,14 +153,16 @@ def solve_markov(
     width: Fraction = WIDTH,
     exact: bool = False,
     seconds_left: Callable[[], float] = lambda: inf,
+    bounds_only: bool = False,
 ) -> MarkovAnswer:
     """Bounds whose relative width at the start states is at most `width`; `exact`: the numbers themselves.
 
     Raises `Undecided` where that is not possible. With states that were cut off the bounds may be wider.
+    `bounds_only`: the answer need not have a scheduler, and its numbers may be those of a machine.
     """
     if not markov.cut.any():
         return _solve_question(
-            MarkovGraph(markov), asked, Precision(width, markov.initial, exact, seconds_left)
+            MarkovGraph(markov), asked, Precision(width, markov.initial, exact, seconds_left, bounds_only)
         )
     return _bound_cut_model(markov, asked, width, exact, seconds_left)
 

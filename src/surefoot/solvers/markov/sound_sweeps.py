@@ -21,10 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surefoot.query.markov import Markov, Optimise
+from surefoot.solvers.markov.depth_first import order_states
 from surefoot.solvers.markov.sweep_kernel import Floats, SweepKernel, SweepRows
 
-MANY = 20_000  # open states: below, policy iteration is as fast and more precise
+MANY = 100_000  # open states: below, policy iteration is as fast and more precise
 BITS = 60  # of a value
+DEPTH_FIRST = 4  # sweeps in which successors come first
 AT_ONCE = 16  # sweeps between two looks at what they have brought
 MOST_SWEEPS = 100_000
 FEW = 500_000  # states: below, the answer is made finer than was asked for, in the same time again
@@ -80,7 +82,9 @@ def bound_by_sweeps(
     slack = 4 * rounding_error(asked.markov)
     goal, before, first, narrow = FINER if asked.markov.states < FEW else Fraction(1), inf, 0, False
     for number in range(MOST_SWEEPS):
-        backwards = number % 4 != 3
+        if number == DEPTH_FIRST:  # there are cycles: from the last states that were found to the first
+            kernel.use_order(np.flatnonzero(asked.open)[::-1].copy())
+        backwards = number % 4 == 3 and number > DEPTH_FIRST
         kernel.sweep("raise_low", low, factor=1.0 - slack, grid=grid, backwards=backwards)
         kernel.sweep("lower_high", high, factor=1.0 + slack, grid=grid, backwards=backwards)
         if not narrow and _is_narrow(low, high, width, wanted):
@@ -112,7 +116,7 @@ def _kernel_rows(asked: OpenProcess) -> SweepRows:
         numbers,
         None if asked.rewards is None else np.ascontiguousarray(asked.rewards, dtype=np.int32),
         np.ascontiguousarray(asked.usable),
-        np.flatnonzero(asked.open),
+        order_states(markov, asked.open),
     )
 
 
@@ -123,7 +127,7 @@ def _reward_above(
     assert asked.rewards is not None
     steps = np.zeros(asked.markov.states)
     for _ in range(MOST_SWEEPS):
-        moved = kernel.sweep("count_steps", steps, factor=1.0, grid=1.0, backwards=True)
+        moved = kernel.sweep("count_steps", steps, factor=1.0, grid=1.0, backwards=False)
         if moved <= 0.5:
             break
         if is_late() or not moved < LARGEST:

@@ -77,11 +77,17 @@ class SweepKernel:
             assert column.flags.c_contiguous
             self._table[place] = column.ctypes.data
         self._table[_Field.COUNT] = len(rows.order)
-        self._kept = tuple(given.values())
+        self._kept: tuple[NDArray[Any], ...] = tuple(given.values())
+
+    def use_order(self, order: NDArray[np.int64]) -> None:
+        """From now on the open states are gone through like this."""
+        self._table[_Field.ORDER], self._table[_Field.COUNT] = order.ctypes.data, len(order)
+        self._kept = (*self._kept, order)
 
     def sweep(self, how: str, values: Floats, *, factor: float, grid: float, backwards: bool) -> float:
         """Go through all open states once; how far a value moved at most."""
-        assert values.dtype == np.float64 and values.flags.c_contiguous
+        assert values.dtype == np.float64
+        assert values.flags.c_contiguous
         table = self._table
         table[_Field.VALUES], table[_Field.BACKWARDS] = values.ctypes.data, int(backwards)
         for place, number in (_Field.FACTOR, factor), (_Field.GRID, grid), (_Field.GRAIN, 1.0 / grid):

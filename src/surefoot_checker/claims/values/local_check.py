@@ -124,7 +124,7 @@ class LocalCheck:
             first = end
 
     def check_part(self, first: int, end: int, around: int) -> tuple[int, int]:
-        """Of states in one combination of locations: how many choices there are, and how many of one state."""
+        """Of states in one place: how many choices there are, and how many of one state."""
         check = self._function(self.layout.unpack(self.states[first]), around)
         if check is None:
             counts = [self._check_slowly(state) for state in range(first, end)]
@@ -134,7 +134,8 @@ class LocalCheck:
         lookup = self.index.get if isinstance(self.index, dict) else self.index
         return check(
             zip(*(column[first:end] for column in columns), strict=True), bounds.scale, bounds.low,
-            bounds.high, bounds.rank, lookup, self.layout.unpack, self._general, self._ask, self._pick, self._pay,
+            bounds.high, bounds.rank, lookup, self.layout.unpack, self._general, self._ask, self._pick,
+            self._pay,
         )  # fmt: skip
 
     def _function(self, row: Row, count: int) -> Check | None:

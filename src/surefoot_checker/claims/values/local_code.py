@@ -90,7 +90,8 @@ class _Writer:
 
     def local(self, node: ast.expr) -> ast.expr:
         """A term over local names; the tree that was given stays as it is."""
-        return self.entries.visit(_copy_tree(node))
+        found: ast.expr = self.entries.visit(_copy_tree(node))
+        return found
 
     def say(self, text: str, **nodes: ast.expr) -> list[ast.stmt]:
         body = ast.parse(text).body
@@ -231,7 +232,7 @@ class _Writer:
         for slot, node in sorted(entries.items()):
             (digit,) = self.place.layout.digits[slot]
             fixed = self.place.fixed.get(slot)
-            if fixed is not None and isinstance(node, ast.Constant):
+            if fixed is not None and isinstance(node, ast.Constant) and type(node.value) is int:
                 moved += (node.value - fixed) * digit.worth
                 continue
             if fixed is None:

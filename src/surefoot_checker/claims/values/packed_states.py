@@ -1,4 +1,4 @@
-"""States as whole numbers, and vectors over states: a hint of a certificate, read without an object per state.
+"""States as whole numbers, and vectors over states, read without an object per state.
 
 A state is a number in mixed radix: its places first, then its variables in order, arrays element by element,
 each as its distance from the least value of its kind. A vector is little-endian numbers of one width, packed
