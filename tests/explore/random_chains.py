@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 from random import Random
+from typing import Any
 
 from tests.explore import random_environments
 from tests.explore.random_environments import B, condition
@@ -18,6 +19,7 @@ from surefoot.problem.environment import (
 from surefoot.problem.policy import Branch, ProgramPolicy
 from surefoot.problem.problem import Problem
 from surefoot.problem.property import Bound, Expected, Path, Probability, Property
+from surefoot.query.markov import Optimise
 from surefoot.term.term import TRUE, Apply, Const, Op, Term, Var, conjunction_of, equal, ite
 from surefoot.term.value_types import Bool, Int
 
@@ -67,7 +69,7 @@ def drawing(rng: Random, more: tuple[Update, ...]) -> tuple[Outcome, ...]:
         updates = [Update(coin, coin_value(rng)) for coin in written]
         paid = rng.choice((Const(1), Const(2), COINS[1], ite(coin_condition(rng, 1), 1, 0)))
         rewards = (("cost", paid),) if rng.random() < 0.4 else ()
-        probability = share if isinstance(share, Term) else Const(share)  # type: ignore[arg-type]
+        probability = share if isinstance(share, Term) else Const(share)
         found.append(Outcome(probability, (*updates, *more), rewards))
     return tuple(found)
 
@@ -120,13 +122,14 @@ def question(rng: Random, of_coins: bool) -> Property:
         return coin_condition(rng) if of_coins else condition(rng, 2)
 
     final = asked() & (T >= 2) if of_coins and rng.random() < 0.5 else asked()
-    optimise = rng.choice((None, "min", "max"))
+    optimise: Optimise | None = rng.choice((None, "min", "max"))
     steps = rng.choice((None, None, None, rng.randint(1, 5)))
     if rng.random() < 0.35:
         worth = rng.choice(("cost", "cost", "steps", ite(asked(), 1, 0)))
         return Expected(worth, final, None, optimise, steps=steps)
     bounds = () if steps is None else (Bound(None, Const(steps)),)
-    return Probability(Path(rng.choice("FUGWRF"), final, asked(), bounds), None, optimise)
+    operator: Any = rng.choice("FUGWRF")
+    return Probability(Path(operator, final, asked(), bounds), None, optimise)
 
 
 def problem(seed: int) -> Problem:

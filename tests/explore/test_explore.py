@@ -278,3 +278,20 @@ def test_a_state_with_very_many_choices_is_not_expanded_beyond_a_limit() -> None
     assert whole.why_cut == ""
     assert whole.markov.states == 20_001
     assert len(whole.markov.targets) == 20_001
+
+
+def test_a_model_that_takes_long_to_compile_is_interpreted() -> None:
+    """Few states, and terms that are long when they are written out."""
+    long: Term = Var("x")
+    for _ in range(12):
+        long = long + long
+    walk = Edge(guard=Var("x") < 900, outcomes=(Outcome(updates=(Update(Var("x"), Var("x") + 1),)),))
+    paid = Edge(guard=Var("x") < 900, action="pay", outcomes=(Outcome(rewards=(("cost", long),)),))
+    variables = (Variable("x", Int(0, 900)),)
+
+    def world(*edges: Edge) -> Problem:
+        environment = Environment("w", variables, equal(Var("x"), 0), (Component("c", edges),))
+        return Problem("w", environment, None, Never(FALSE))
+
+    assert explore_problem(world(walk, paid), labels={}, rewards=("cost",)).tier == "interpreter"
+    assert explore_problem(world(walk, paid), labels={}).tier == "llvm"

@@ -98,7 +98,7 @@ def _explore_by_tier(
         if tier == "llvm":
             raise Unsupported("64 bits are not enough here", fix="use the interpreter") from None
         return whole
-    if begun is not None and continue_delayed(begun, limits):
+    if begun is not None and continue_delayed(begun, None, limits):
         return begun.build_result()
     return Interpreter(*asked).explore_states(limits)
 
@@ -139,7 +139,7 @@ def _explore_compiled(
     )
     if first.why_cut == "" or limits.budget.is_spent():
         return first
-    if continue_delayed(begun, limits):
+    if continue_delayed(begun, first.markov, limits):
         return begun.build_result()
     return CompiledExplorer(*asked, cache_folder()).explore_states(limits)
 

@@ -360,7 +360,7 @@ def _read_component(
 
 
 def _read_edge(
-    data: object, locations: tuple[str, ...], reader: _TermReader, with_chosen: _TermReader
+    data: dict[str, Any], locations: tuple[str, ...], reader: _TermReader, with_chosen: _TermReader
 ) -> Edge:
     own = tuple(read_variable(c) for c in data["chosen"])
     if len({c.name for c in own}) < len(own):

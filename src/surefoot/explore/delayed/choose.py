@@ -1,8 +1,8 @@
 """When open outcomes are worth it: a look at the first states, with and without them.
 
 A state with open outcomes costs a thousand times what machine code takes for one. So a search with them goes
-on only if it comes as deep with at most half of the states: first for some states, then, if there are very
-many without, for its share of the time.
+on only if it comes as deep with far fewer of them: first for some states, then, if there are very many
+without, for its share of the time.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from surefoot.query.markov import Markov
 
 _FEW = 200  # states after which the two are compared
 _MOST_STARTS = 50  # each is kept as it is
+_FEWER, _FAR_FEWER = 4, 30  # times fewer states with open outcomes, at the beginning and later
 _MORE = 2_000  # states of a search that is worth it, before anything is compiled
 _PART = 0.2  # of the time, at most, for each of these
 _SHARE, _AT_MOST = 0.5, 100.0  # of the time that is left, and seconds, if there are very many without
@@ -41,7 +42,7 @@ def begin_delayed(
         return None
     try:
         search = DelayedExplorer(build_delayed_model(problem, question))
-        if not search.advance(_limits_for(limits, _PART, _FEW)) and not _is_worth_it(search, plain):
+        if not search.advance(_limits_for(limits, _PART, _FEW)) and not _is_worth_it(search, plain, _FEWER):
             return None
         search.advance(_limits_for(limits, _PART, _MORE))
     except (SurefootError, DelayedGaveUp):  # whatever it is, another tier says it better
@@ -49,8 +50,10 @@ def begin_delayed(
     return search
 
 
-def continue_delayed(search: DelayedExplorer, limits: ExplorationLimits) -> bool:
-    """Is it done within its share of the time?"""
+def continue_delayed(search: DelayedExplorer, plain: Markov | None, limits: ExplorationLimits) -> bool:
+    """Is it worth it beside so many states without, if machine code found some, and done in its time?"""
+    if plain is not None and not _is_worth_it(search, plain, _FAR_FEWER):
+        return False
     clock = limits.budget
     seconds = min(clock.seconds, clock.elapsed_seconds() + _AT_MOST)
     part = replace(limits, budget=replace(clock, seconds=seconds))
@@ -66,14 +69,14 @@ def _limits_for(limits: ExplorationLimits, share: float, states: int | None) -> 
     return replace(limits, budget=limits.budget.part(share), max_states=min(known) if known else None)
 
 
-def _is_worth_it(search: DelayedExplorer, plain: Markov) -> bool:
-    """Does it come as deep with at most half of the states?"""
+def _is_worth_it(search: DelayedExplorer, plain: Markov, times: int) -> bool:
+    """Does it come as deep with so many times fewer states?"""
     depth = state_depths(plain)
     complete = min(int(depth.max()), max(search.depth)) - 1  # of the deepest level not all may be known
     if complete < 1:
         return False
     with_open = sum(1 for d in search.depth if d <= complete)
-    return 2 * with_open <= int((depth <= complete).sum())
+    return times * with_open <= int((depth <= complete).sum())
 
 
 def state_depths(markov: Markov) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

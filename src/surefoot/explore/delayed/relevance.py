@@ -130,7 +130,7 @@ class Relevance:
         return found is not UNKNOWN and bool(found == value)
 
     def _is_dead(self, edge: LazyEdge, known: Mapping[int, Any]) -> bool:
-        if edge.place in known and known[edge.place] != edge.source:
+        if edge.place is not None and known.get(edge.place, edge.source) != edge.source:
             return True
         value = self._fold(edge.guard, known).value
         return value is not UNKNOWN and not value
@@ -143,8 +143,8 @@ class Relevance:
         for edge in self.edges:
             if edge.place is not None:
                 roots.add(edge.place)
-            if edge.place in known and known[edge.place] != edge.source:
-                continue
+                if known.get(edge.place, edge.source) != edge.source:
+                    continue
             roots |= self._fold(edge.guard, known).used
             if not self._is_dead(edge, known):
                 live.append(edge)

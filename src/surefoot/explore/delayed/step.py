@@ -105,7 +105,8 @@ def _independent_groups(model: DelayedModel, shares: list[list[_Part]]) -> list[
         return shares
     joint = []
     for parts in product(*shares):
-        probability, outcomes = Fraction(1), []
+        probability = Fraction(1)
+        outcomes: list[tuple[LazyEdge, LazyOutcome]] = []
         for part in parts:
             probability *= part.probability
             outcomes += part.outcomes

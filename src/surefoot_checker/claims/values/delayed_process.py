@@ -294,7 +294,8 @@ class _Derivation:
             return by_edge
         joint = []
         for draws in product(*by_edge):
-            share, places = _ONE, {}
+            share = _ONE
+            places: dict[int, int] = {}
             for draw in draws:
                 share, places = share * draw.share, {**places, **draw.places}
             several = [u for draw in draws for u in draw.updates]
