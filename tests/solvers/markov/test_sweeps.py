@@ -56,7 +56,7 @@ def test_sweeps_agree_with_policies(monkeypatch: pytest.MonkeyPatch, kind: str, 
         certificate = build_process_certificate(wanted, found)
         assert certificate is not None
         assert judge_certificate(dict(certificate.content)).accepted
-    assert sum(used) > 2
+    assert any(used)
 
 
 def test_successors_come_first() -> None:

@@ -31,7 +31,7 @@ def rank_states(markov: Markov, question: MarkovQuestion, answer: MarkovAnswer) 
                 rank, _ = graph.can_reach(right, through, rises)
             else:
                 rank = graph.must_reach(right, through)
-            needed = cast(NDArray[np.bool_], answer.low > 0)
+            needed = answer.low > 0
         case Accumulate(optimise, rewards, goal, None):
             if answer.infinite.any() or any(markov.values[i] < 0 for i in np.unique(rewards)):
                 return None

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from math import inf
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -140,7 +141,8 @@ def _sweep_in_time(asked: OpenProcess, wish: Precision, infinite: NDArray[np.boo
     if found is None:
         return None
     nothing = np.full(len(infinite), NEVER, dtype=np.int64)
-    return MarkovAnswer(found.low, found.high, found.scale, infinite, nothing)
+    low, high = (cast(NDArray[np.object_], side) for side in (found.low, found.high))  # whole numbers too
+    return MarkovAnswer(low, high, found.scale, infinite, nothing)
 
 
 WIDTH = Fraction(1, 10**6)
