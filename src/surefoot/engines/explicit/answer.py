@@ -138,7 +138,7 @@ def solve_process(
 ) -> SolvedProcess | Unknown:
     """One question, or two where the property leaves open whether least or greatest is meant.
 
-    `bounds_only`: nothing but the values of the start states is wanted: no choices, and outcomes may stay open.
+    `bounds_only`: only the values of the start states are wanted: no choices, and outcomes may stay open.
     """
     assert isinstance(problem.property, Probability | Expected)
     first = pctl_question(problem.property, "min")
