@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from surefoot.errors import InvalidProblem
-from surefoot.formats.checkpoint_files import checkpoint_step
+from surefoot.search.sweep.checkpoint_files import checkpoint_step
 from surefoot.report.heatmap.learning_curve import read_curve
 
 POINTS = ((1000.0, -3.5), (2000.0, 10.0))

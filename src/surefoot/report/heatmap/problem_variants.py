@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.formats.checkpoint_files import list_checkpoint_files
+from surefoot.search.sweep.checkpoint_files import list_checkpoint_files
 from surefoot.formats.model_file import LoadedModel
 from surefoot.problem.environment import Environment, expand_definitions
 from surefoot.problem.problem import Problem

@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 
 from surefoot.engines import ENGINES
 from surefoot.errors import InvalidProblem, did_you_mean
-from surefoot.formats.checkpoint_files import checkpoint_step
+from surefoot.search.sweep.checkpoint_files import checkpoint_step
 from surefoot.search.sweep.swept_values import SweptValues
 from surefoot.term.lexer import shorten_text
 

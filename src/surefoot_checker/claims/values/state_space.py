@@ -56,8 +56,9 @@ class StepChoices:
         """All of them, in the way that suits the step."""
         if (plan := self.plan(step)) is None:
             return list(self.choices(row, step))
-        unit, weights, functions, expected = plan
-        return [(unit, weights, tuple([self.number(after(row)) for after in functions]), expected)]
+        unit, weights, after, expected = plan
+        rows = after.rows_after(row) if isinstance(after, FactoredStep) else [each(row) for each in after]
+        return [(unit, weights, tuple(map(self.number, rows)), expected)]
 
     def plan(self, step: ModelStep) -> _Plan | None:
         """How to take a step that leaves nothing open but the outcome; None: it is not so simple."""
