@@ -69,7 +69,13 @@ def certify(
     refuse_given_options(others, "without --problem: it is about somebody else's barriers")
     check_output_files({"--certificate": certificate}, [result])
     try:
-        return _certify_file(result, base, trust_python, _writer(certificate, quiet))
+        written: list[str] = []
+        code = _certify_file(result, base, trust_python, _writer(certificate, quiet, written))
+        if certificate is not None and not written:
+            print_line(
+                f"not written: {certificate} (no certificate was finished or checked late)", error=True
+            )
+        return code
     except api.Late:
         _print_judgement("not certified", result.name, "the time ended before it was checked")
         return CODES["not certified"]
@@ -78,14 +84,15 @@ def certify(
 Keep = Callable[[Mapping[str, Any]], object]
 
 
-def _writer(path: str | None, quiet: bool) -> Keep | None:
-    """Who writes a certificate that was accepted."""
+def _writer(path: str | None, quiet: bool, written: list[str]) -> Keep | None:
+    """Who writes a certificate that was accepted, and notes it."""
     if path is None:
         return None
 
     def keep(content: Mapping[str, Any]) -> None:
         seen = api.certificate_relative_to(content, Path(path).parent)
         deliver_file(path, lambda: api.compact_json(seen, path), quiet)
+        written.append(path)
 
     return keep
 
