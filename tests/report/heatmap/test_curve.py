@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from surefoot.errors import InvalidProblem
-from surefoot.search.sweep.checkpoint_files import checkpoint_step
 from surefoot.report.heatmap.learning_curve import read_curve
+from surefoot.search.sweep.checkpoint_files import checkpoint_step
 
 POINTS = ((1000.0, -3.5), (2000.0, 10.0))
 

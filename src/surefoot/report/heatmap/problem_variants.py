@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from surefoot.errors import InvalidProblem, Unsupported
-from surefoot.search.sweep.checkpoint_files import list_checkpoint_files
 from surefoot.formats.model_file import LoadedModel
 from surefoot.problem.environment import Environment, expand_definitions
 from surefoot.problem.problem import Problem
@@ -17,6 +16,7 @@ from surefoot.problem.property import Expected, Probability, Threshold
 from surefoot.problem.property_printer import show_property
 from surefoot.report.heatmap.heat_figure import measure_of
 from surefoot.report.heatmap.learning_curve import Curve, read_curve
+from surefoot.search.sweep.checkpoint_files import list_checkpoint_files
 from surefoot.search.sweep.swept_values import SweptValues, read_swept_values
 from surefoot.term.lexer import shorten_text
 from surefoot.term.reserved_names import is_reserved
