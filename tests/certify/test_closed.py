@@ -24,7 +24,7 @@ from surefoot_checker.kernel.strict_json import BadCertificate, Refused
 @pytest.fixture(scope="module")
 def content() -> dict[str, Any]:
     """That two tanks never hold more than 1200 together, 8 * 10^12 states."""
-    result = verify(tanks(FIRST + SECOND > 1200), Predicates(), Budget(120))
+    result = verify(tanks(FIRST + SECOND > 1200), Predicates(strategy="refinement"), Budget(120))
     assert isinstance(result.verdict, Proved), result.notes
     assert result.certified
     return dict(result.verdict.certificate.content)

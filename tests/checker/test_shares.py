@@ -197,3 +197,57 @@ def test_a_certificate_that_is_checked_again_is_judged_in_shares(monkeypatch: py
     assert not judge_with_workers(whole, Path(), 2).accepted
     with pytest.raises(BadCertificate):
         judge_with_workers({**whole, "arithmetic": "some"}, Path(), 2)
+
+
+def divided_claim(*, true: bool) -> Json:
+    """`x <= -1 or 0.6 <= x <= 0.7` of x in [0, 1], with a `divide` that one share passes over.
+
+    `true`: the second alternative is `1.6 <= x <= 1.7`.
+    """
+    add = int(true)
+    first, second, other = (["drop", [s], {"atoms": [[a, 1]]}] for s, a in ((0, 0), (1, 1), (1, 2)))
+    idle: list[Any] = ["cut", []]
+    core = [
+        ["split", 0, 0, "1/2"],
+        ["divide", [0]],
+        second,
+        first,
+        ["split", 0, 0, "3/4"],
+        second,
+        ["drop", [0, 1], {}],
+    ]
+    honest = [["split", 0, 0, "1/2"], ["divide", [0]], first, second, second, first]
+    right = [second, first] if true else [other, first]
+    steps = [idle] * (125 - len(core) - 1) + [["split", 0, 0, "9/10"]]
+    if true:
+        steps += [*honest, *[idle] * 1500, *right]
+    else:
+        steps += [*core, *[idle] * 123, *right, *[idle] * (2000 - 250 - 2), *right]
+    low, high = f"{add}.6", f"-{add}.7"
+    formula = ["or", ["<=", {"x": 1, "": 1}], ["and", ["<=", {"x": -1, "": low}], ["<=", {"x": 1, "": high}]]]
+    atoms = [["<=", {"x": 1, "": 1}], ["<=", {"x": -1, "": low}], ["<=", {"x": 1, "": high}]]
+    claim = {
+        "kind": "query",
+        "variables": [["x", 0, 1, "real"]],
+        "networks": [],
+        "calls": [],
+        "formula": formula,
+    }
+    cases = [{"atoms": atoms, "sets": [[0], [1, 2]], "steps": steps}]
+    return {"surefoot-certificate": 2, "arithmetic": "real", "claim": claim, "cases": cases}
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 7])
+def test_a_divided_state_is_passed_over_by_nobody_who_should_look(count: int) -> None:
+    assert not is_accepted(divided_claim(true=False), count)
+    assert is_accepted(divided_claim(true=True), count)
+
+
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_ends_that_are_not_those_of_the_states_are_refused(
+    monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    """Where the ends are worked out wrongly, who follows a state sees it."""
+    monkeypatch.setattr("surefoot_checker.claims.unsat.proof_tree.sets_of_parts",
+                        lambda step, alive: (alive, alive) if step[0] == "split" else None)  # fmt: skip
+    assert not is_accepted(divided_claim(true=False), count)

@@ -190,7 +190,7 @@ def test_errors_of_predicates_have_one_place_and_one_fix(counter: Path, command:
 def test_the_engine_names_its_predicates_as_they_are_written(counter: Path, command: Command) -> None:
     code, out, _ = command("check", counter, "--engine", "predicates", "--predicates", "x <= 4; x <= 8")
     assert code == 0
-    assert "engine    Predicates(predicates=('x <= 4', 'x <= 8'), fixed=False, " in out
+    assert "engine    predicates (predicates x <= 4, x <= 8" in out
 
 
 def test_two_outputs_are_two_files(counter: Path, command: Command) -> None:

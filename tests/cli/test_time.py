@@ -116,7 +116,7 @@ def test_a_certificate_that_takes_too_long_is_not_certified(
     """There is a result, and a word for what is not known of it."""
     result = tmp_path / "result.json"
     assert command("check", spring, "--engine", "barrier", "--time", "steps", "--json", result)[0] == 0
-    monkeypatch.setattr("surefoot.search.stored_result.judge_certificate", lambda *_, **__: time.sleep(60))
+    monkeypatch.setattr("surefoot.search.stored_result.judge_with_workers", lambda *_, **__: time.sleep(60))
     code, out, _ = command("certify", result, "--timeout", "0.1")
     assert code == 3
     assert out == "not certified: spring/calm: the time ended before it was checked (1 of 1 left)\n"

@@ -131,11 +131,11 @@ TOUCHED = [
     ((*LIKELY, "--eps", "0.2"), "estimated"),
     ((*LIKELY, "--exact"), "exactly 1"),
     (("--property", "each", "--family-wise", "--eps", "0.2"), "estimated"),
-    ((*SAFE, "--depth", "4", "--solver", "milp"), "depth=4"),
-    ((*SAFE, "--fixed", "--predicates", "x > 8; x > 5"), "Predicates("),
-    ((*SAFE, "--tests", "guard exact"), "Predicates("),
-    ((*SAFE, "--graph", "g.dot"), "Predicates("),
-    ((*SAFE, "--max-states", "50"), "Explicit("),
+    ((*SAFE, "--depth", "4", "--solver", "milp"), "depth 4"),
+    ((*SAFE, "--fixed", "--predicates", "x > 8; x > 5"), "  engine    predicates"),
+    ((*SAFE, "--tests", "guard exact"), "  engine    predicates"),
+    ((*SAFE, "--graph", "g.dot"), "  engine    predicates"),
+    ((*SAFE, "--max-states", "50"), "  engine    explicit"),
     ((*SAFE, "--no-policy"), "there is no policy"),
     ((*SAFE, "--const", "N=12"), "never x > 8"),
 ]
@@ -293,6 +293,7 @@ SEEN = {  # every option of every command: here, above, or without any circumsta
     "schema": "",
     "completion": "",
     "demo": "--folder",
+    "sweep": "--csv --option --plan --value --where",
 }
 
 

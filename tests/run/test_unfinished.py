@@ -60,7 +60,7 @@ def test_what_holds_is_told_and_finished_later(
     assert result.unchecked is not None
     written = json.loads(json.dumps(result.unchecked.content))
     kept: list[Any] = []
-    word, why = judge_certificate_content(written, Path("/"), kept.append)
+    word, why = judge_certificate_content(written, Path("/"), keep=kept.append)
     assert word == "accepted", why
     (finished,) = kept
     assert judge_certificate(json.loads(json.dumps(finished))).accepted

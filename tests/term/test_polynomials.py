@@ -117,6 +117,6 @@ said = st.recursive(
 def test_conditions_on_outputs_are_not_negated(term: Term, values: tuple[int, int, int]) -> None:
     names = frozenset({"output[0]", "output[1]"})
     found = _positive_form(term, names)
-    _check_positive(found, names)
+    _check_positive(found, names, {})
     state = dict(zip(("output[0]", "output[1]", "x"), values, strict=True))
     assert evaluate_term(found, state) is evaluate_term(term, state)

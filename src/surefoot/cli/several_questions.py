@@ -10,13 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 
+from typing import TYPE_CHECKING
+
 from surefoot import api
 from surefoot.cli.terminal import print_line
+
+if TYPE_CHECKING:
+    Ask = Callable[[str, api.Problem, float], api.Result]
 
 QUICK_SECONDS, QUICK_SHARE = 5.0, 0.5  # at first: so many seconds each, and no more of the time together
 COARSE = Fraction(1, 10)  # of the size of a mean, or of 1 if that is larger: an estimate that is not left so
 
-Ask = Callable[[str, api.Problem, float], api.Result]
 
 
 def announce_questions(names: list[str], seconds: float) -> None:

@@ -66,6 +66,16 @@ def sets_left(step: list[Any], alive: int) -> int:
     return alive
 
 
+def sets_of_parts(step: list[Any], alive: int) -> tuple[int, int] | None:
+    """Of these sets, those that live in each part of a state that a step parts; None: it parts none."""
+    if step[0] == "split":
+        return alive, alive
+    if step[0] == "divide" and len(step) == 2 and type(step[1]) is list:
+        chosen = _set_mask([s for s in step[1] if type(s) is int and 0 <= s < alive.bit_length()])
+        return alive & chosen, alive & ~chosen
+    return None
+
+
 def _read_sets(grid: PrecisionGrid, data: object) -> list[int]:
     sets = expect_list(data, "sets")
     if not sets:

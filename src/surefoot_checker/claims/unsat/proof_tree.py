@@ -19,7 +19,7 @@ from ...bounds.subdomain import AffineKernel, Contents, PrecisionGrid, Subdomain
 from ...bounds.variable_box import root_state
 from ...kernel.share import WHOLE, StepShare
 from ...kernel.strict_json import BadCertificate, Refused, expect_list
-from .proof_steps import NotShown, apply_proof_step, sets_left
+from .proof_steps import NotShown, apply_proof_step, sets_left, sets_of_parts
 
 PRECISIONS = ((40, True), (40, False), (112, False))  # bits after the point, and whether weights have few
 REPEATED = 30  # steps of a case that may be repeated on a finer grid
@@ -80,8 +80,8 @@ def find_state_ends(steps: list[Any], alive: int) -> dict[int, int]:
                 return {}
             step = steps[place]
             place += 1
-            if step[0] == "split":
-                waiting += [(0, first), (alive, -1), (alive, -1)]
+            if (parts := sets_of_parts(step, alive)) is not None:
+                waiting += [(0, first), (parts[1], -1), (parts[0], -1)]
                 break
             alive = sets_left(step, alive)
         else:
@@ -92,13 +92,20 @@ def find_state_ends(steps: list[Any], alive: int) -> dict[int, int]:
 def _walk_tree(
     grids: list[PrecisionGrid], steps: list[Any], count: ProofCount, mine: StepShare, ends: dict[int, int]
 ) -> None:
-    waiting: list[tuple[SubdomainState, Path]] = [(_root_or_refine(grids), None)]
+    waiting: list[tuple[SubdomainState | int, Path]] = [(_root_or_refine(grids), None)]
     place = 0
     while waiting:
         state, path = waiting.pop()
-        if state.alive and place in ends and not mine.touches(place, ends[place]):
+        if isinstance(state, int):
+            _check_end(ends, state, place)
+            continue
+        if not state.alive:
+            count.states += mine.owns(max(0, place - 1))
+            continue
+        if place in ends and not mine.touches(place, ends[place]):
             place = ends[place]  # somebody else does
             continue
+        first = place
         while state.alive:
             if place == len(steps):
                 raise Refused("the steps end before all states are closed")
@@ -110,13 +117,23 @@ def _walk_tree(
             count.steps += mine.owns(place)
             place += 1
             if parts is not None:
-                waiting += [(parts[1], (path, step, 1)), (parts[0], (path, step, 0))]
+                waiting += [(first, None), (parts[1], (path, step, 1)), (parts[0], (path, step, 0))]
                 break
             path = (path, step, 0)
         else:
             count.states += mine.owns(max(0, place - 1))
+            _check_end(ends, first, place)
     if place < len(steps):
         raise Refused(f"step {place} follows when all states are closed")
+
+
+def _check_end(ends: dict[int, int], first: int, place: int) -> None:
+    """Whoever follows a state sees that it ends where the others, who pass it over, go on.
+
+    Each step belongs to one share, which follows every state that has it: nobody passes over what all do.
+    """
+    if ends.get(first, place) != place:
+        raise Refused(f"the steps of the state that begins with step {first} end elsewhere")
 
 
 def _root_or_refine(grids: list[PrecisionGrid]) -> SubdomainState:

@@ -120,7 +120,8 @@ class _Writer:
             if array and layout.kinds[slot][2][0] == "array":
                 found += self.say(f"v{slot} = row_of(p)[{slot}]")
             else:
-                found += self.say(f"v{slot} = ({text},)" if array else f"v{slot} = {text}")
+                tuple_text = f"({text},)" if text else "()"
+                found += self.say(f"v{slot} = {tuple_text if array else text}")
         if self.row:
             whole = ", ".join(str(self.place.fixed.get(s, f"v{s}")) for s in range(len(layout.digits)))
             found += self.say(f"row = ({whole},)")
@@ -218,10 +219,10 @@ class _Writer:
         """Of every outcome; None: the step is not of a kind that is written out."""
         if not step.simple or len(step.endings) > MOST_OUTCOMES:
             return None
-        digits, found = self.place.layout.digits, list[dict[int, ast.expr]]()
+        layout, found = self.place.layout, list[dict[int, ast.expr]]()
         for ending in step.endings:
             entries = self.place.moves.written_entries(step, ending)
-            if entries is None or any(len(digits[slot]) != 1 for slot in entries):
+            if entries is None or any(layout.kinds[slot][0] == "array" for slot in entries):
                 return None
             found.append(entries)
         return found

@@ -27,21 +27,21 @@ class AutomataModel:
     edges: tuple[tuple[tuple[Edge, ...], ...], ...]  # by component and location
     component_of: Mapping[Edge, int]
     code: ExpressionCompiler = field(default_factory=ExpressionCompiler)  # of all its terms
-    # Of terms of the problem, by their identity, for they live as long as it does.
-    trees: dict[int, TermSyntax] = field(default_factory=dict)
-    functions: dict[int, Function] = field(default_factory=dict)
+    # Of terms by their identity, each with the term, so that nothing else can take its place in memory.
+    trees: dict[int, tuple[Term, TermSyntax]] = field(default_factory=dict)
+    functions: dict[int, tuple[Term, Function]] = field(default_factory=dict)
 
     def syntax(self, term: Term) -> TermSyntax:
         """A term of an edge as a syntax tree."""
         if (found := self.trees.get(id(term))) is None:
-            found = self.trees[id(term)] = term_to_syntax(term, self.slots, self.sure, self.code)
-        return found
+            found = self.trees[id(term)] = term, term_to_syntax(term, self.slots, self.sure, self.code)
+        return found[1]
 
     def function(self, term: Term) -> Function:
         """The function of a term of an edge, compiled when it is first needed."""
         if (found := self.functions.get(id(term))) is None:
-            found = self.functions[id(term)] = self.code.function(self.syntax(term).node)
-        return found
+            found = self.functions[id(term)] = term, self.code.function(self.syntax(term).node)
+        return found[1]
 
 
 def build_automata_model(problem: Problem) -> AutomataModel:
