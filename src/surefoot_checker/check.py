@@ -168,7 +168,9 @@ def _judge_values(certificate: dict[str, Any], places: FileLocations, workers: i
     except Refused as error:
         return CheckerVerdict(False, str(error), "bounds of a probability or an expected reward")
     except (TypeError, ValueError, ArithmeticError, LookupError, RecursionError, MemoryError) as error:
-        raise BadCertificate(f"a part of the problem that does not fit the others: {error or type(error).__name__}") from None
+        raise BadCertificate(
+            f"a part of the problem that does not fit the others: {error or type(error).__name__}"
+        ) from None
     finally:
         if collects:
             gc.enable()
@@ -224,7 +226,9 @@ def _judge_loop(certificate: dict[str, Any], places: FileLocations, share: Share
         words = "a run violates the property" if violated else "every run keeps the property"
         return CheckerVerdict(False, str(error), words)
     except (TypeError, ValueError, ArithmeticError, LookupError, RecursionError, MemoryError) as error:
-        raise BadCertificate(f"a part of the problem that does not fit the others: {error or type(error).__name__}") from None
+        raise BadCertificate(
+            f"a part of the problem that does not fit the others: {error or type(error).__name__}"
+        ) from None
     meaning = f"{found.meaning}; the network in {_MEANING['float32']}"
     return CheckerVerdict(
         True, found.reason, found.claim, meaning, found.uncertified, 1, found.periods, found.cells

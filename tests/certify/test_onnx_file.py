@@ -69,7 +69,7 @@ def _bits(numbers: tuple[float, ...]) -> str:
 @pytest.mark.parametrize("name", CASES)
 def test_every_operation_becomes_the_same_nodes_or_is_refused(name: str) -> None:
     reasons = [reason for start, reason in REFUSED.items() if name.startswith(start)]
-    if name in ACTIVATION_CASES or name in RECURRENT_CASES:  # claims about files name fewer operators; certificates of runs list nodes
+    if name in ACTIVATION_CASES or name in RECURRENT_CASES:  # certificates of runs list nodes instead
         with suppress(ReadError):
             assert written(onnx_to_flat_network(CASES[name])) == network_to_json(read_onnx_bytes(CASES[name]))
         return

@@ -51,7 +51,9 @@ def test_a_figure_is_drawn_and_its_claims_are_measured(
     reduce_figures(monkeypatch, (20, 110, 145), CLAIMS)
     assert draw_abstraction_figures(["pa-1"], HOW, tmp_path, lambda _: None, False) == 0
     printed = capsys.readouterr().out
-    assert printed.count("reproduced ") + printed.count("differs (as recorded)") == printed.count("paper ") == 4
+    assert (
+        printed.count("reproduced ") + printed.count("differs (as recorded)") == printed.count("paper ") == 4
+    )
     data = json.loads((tmp_path / "racetrack-figure-pa-1.json").read_text())
     sizes = [r["states"] for r in data["runs"]]
     assert sizes[0] < sizes[1] > sizes[2]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-
 from typing import TYPE_CHECKING
 
 from surefoot import api
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 
 QUICK_SECONDS, QUICK_SHARE = 5.0, 0.5  # at first: so many seconds each, and no more of the time together
 COARSE = Fraction(1, 10)  # of the size of a mean, or of 1 if that is larger: an estimate that is not left so
-
 
 
 def announce_questions(names: list[str], seconds: float) -> None:

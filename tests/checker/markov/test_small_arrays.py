@@ -1,4 +1,4 @@
-"""Packed values of models with arrays of one element, or of none: true claims are accepted, no text is made wrongly."""
+"""Packed values of models with arrays of one element, or of none: true claims are accepted."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def copying_claim(length: int, low: int = 1) -> dict[str, Any]:
     values = {"states": states, "scale": "0x1", "state": vector([0] + [1] * (states - 1), 1),
               "low": vector(list(map(int, reached)), 1), "high": vector(list(map(int, reached)), 1),
               "rank": vector(ranks, 4)}  # fmt: skip
-    return {"surefoot-certificate": 2, "claim": {"kind": "process", "problem": problem, "low": low, "high": 1},
-            "arithmetic": "exact", "values": [values]}  # fmt: skip
+    claim = {"kind": "process", "problem": problem, "low": low, "high": 1}
+    return {"surefoot-certificate": 2, "claim": claim, "arithmetic": "exact", "values": [values]}
 
 
 @pytest.mark.parametrize("length", [0, 1])

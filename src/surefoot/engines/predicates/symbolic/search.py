@@ -26,6 +26,7 @@ from surefoot.errors import SurefootError
 from surefoot.term.linear import variable_form
 from surefoot.work.budget import Budget
 
+MOST_STARTS = 2048  # alternatives of the start condition that are told apart; of more, clauses stay
 AT_ONCE = 256  # abstract states of a wave that are expanded together
 
 
@@ -162,7 +163,7 @@ def question_objection(
         ways = [TransitionCube(c.step, "", c.guard, c.guard, c.after) for c in cases[:1]]
         require_solver_support(asked.about, asked.answerers, [way.cube for way in ways])
         if listed_starts(dynamics) is None:
-            few_cubes(dynamics.initial, dynamics, frozenset(dynamics.kinds), budget)
+            few_cubes(dynamics.initial, dynamics, frozenset(dynamics.kinds), budget, MOST_STARTS)
         for case in (*dynamics.bad, *dynamics.trouble):
             few_cubes(case.about, dynamics, frozenset(dynamics.outputs), budget)
     except SurefootError as error:
@@ -189,7 +190,7 @@ def symbolic_search(
         same = {n: variable_form(n) for n in dynamics.scalars}
         extra = tuple(
             TransitionCube(-1, "start", c, c, same)
-            for c in few_cubes(dynamics.initial, dynamics, frozenset(kinds), budget)
+            for c in few_cubes(dynamics.initial, dynamics, frozenset(kinds), budget, MOST_STARTS)
         )
     else:
         starts = [

@@ -240,11 +240,11 @@ def predicate_precondition(
 
 
 def few_cubes(
-    condition: Term, dynamics: Dynamics, undivided: frozenset[str], clock: Budget
+    condition: Term, dynamics: Dynamics, undivided: frozenset[str], clock: Budget, most: int = FEW
 ) -> tuple[Cube, ...]:
     """The alternatives of a condition; if they are many, clauses about some names are not divided."""
     try:
-        return condition_to_cubes(condition, dynamics.kinds, clock, most=FEW)
+        return condition_to_cubes(condition, dynamics.kinds, clock, most=most)
     except Unsupported:
         return condition_to_cubes(condition, dynamics.kinds, clock, undivided=undivided)
 
